@@ -1,0 +1,1 @@
+#include "synps/builtin_codecs.h"

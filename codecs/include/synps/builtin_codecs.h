@@ -1,0 +1,19 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "synps/codec_registry.h"
+
+namespace synps {
+
+/// The codecs that come with synps: one line each in builtin_codecs.cpp.
+std::vector<std::shared_ptr<const Codec>> make_builtin_codecs();
+
+/// A registry with the built-in codecs, to which packages can be added.
+CodecRegistry make_builtin_registry();
+
+/// The same, shared and constant.
+const CodecRegistry& builtin_registry();
+
+}  // namespace synps

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "synps/artifact_index.h"
+
+namespace synps {
+
+/// What an artifact is to hold. The weights' components have no place yet: entry, offset, sizes,
+/// chunks and digests are the layout's to fill.
+struct ArtifactContents {
+  std::vector<StoredWeight> weights;            ///< any order; components with name, dtype, shape,
+                                                ///< bytes and per_weight filled
+  std::map<std::string, std::string> metadata;  ///< the source's, verbatim
+};
+
+/// Where every byte of an artifact goes, known before a value is read.
+struct ArtifactLayout {
+  ArtifactIndex index;                          ///< weights by path, components placed
+  std::map<std::string, std::string> metadata;  ///< as it will be written; synps.index is zeros
+  std::uint64_t header_bytes = 0;  ///< length field and padded header: where the data section starts
+  std::uint64_t index_bytes = 0;   ///< of the padded index entry
+  std::uint64_t sums_bytes = 0;    ///< of the padded sums entry
+  std::uint64_t chunk_count = 0;   ///< digests in the sums
+  std::uint64_t file_bytes = 0;    ///< of the whole file
+};
+
+/// `packed_row_bytes(weight, component, columns)` tells a packed component's bytes a row piece, as
+/// Codec::row_bytes does; the layout needs it for chunks.
+///
+/// Throws Error(checkpoint) for entry names that collide and metadata keys that start with
+/// `synps.`, Error(limit) when the header would be longer than safetensors allows (100,000,000
+/// bytes) or a size does not fit 63 bits.
+class RowBytes {
+ public:
+  virtual ~RowBytes() = default;
+  virtual std::uint64_t of(const StoredWeight& weight, std::size_t component,
+                           std::uint64_t columns) const = 0;
+};
+ArtifactLayout lay_out(ArtifactContents contents, const RowBytes& row_bytes);
+
+/// The header's bytes, length field included, padded to layout.header_bytes. `index_digest` goes
+/// into `synps.index`; an all-zero digest gives the form that the header's own digest is taken of.
+std::string render_header(const ArtifactLayout& layout, const Digest& index_digest);
+
+/// The unit of rows and of padding.
+inline constexpr std::uint64_t kPageAlignment = 4096;   ///< header, index, sums, volatile components
+inline constexpr std::uint64_t kPackedAlignment = 64;   ///< packed components
+inline constexpr std::uint64_t kChunkTarget = 1u << 20; ///< bytes a chunk has at most, if it can
+inline constexpr std::uint64_t kRowGroup = 8;           ///< rows that a chunk never cuts
+inline constexpr std::uint64_t kVectorRow = 65536;      ///< elements that count as a row in vectors
+inline constexpr std::uint64_t kMaxHeaderBytes = 100'000'000;
+
+}  // namespace synps

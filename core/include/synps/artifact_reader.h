@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "synps/artifact_index.h"
+#include "synps/codec_registry.h"
+#include "synps/file.h"
+
+namespace synps {
+
+/// An open artifact: header digest, index and the bounds of every component are checked when it
+/// opens; bytes of components only when check_chunk() or check_all() is called.
+class ArtifactReader {
+ public:
+  /// Throws Error(artifact) when the file is not a sound artifact, Error(io) when it cannot be
+  /// read.
+  explicit ArtifactReader(const std::string& path, Os& os = Os::posix());
+
+  /// Whether the file is a safetensors file whose metadata says that synps wrote it. Never throws
+  /// for the file's content; throws Error(io).
+  static bool recognises(const std::string& path, Os& os = Os::posix());
+
+  const std::string& path() const noexcept { return file_.path(); }
+  const InputFile& file() const noexcept { return file_; }
+  const ArtifactIndex& index() const noexcept { return index_; }
+  const std::map<std::string, std::string>& metadata() const noexcept { return metadata_; }
+  /// The metadata that the source had: metadata() without what synps added.
+  std::map<std::string, std::string> source_metadata() const;
+
+  /// The weight of that path, or null.
+  const StoredWeight* find(std::string_view path) const noexcept;
+
+  /// True bytes of a component, mapped. Valid as long as the reader.
+  std::span<const std::byte> bytes(const StoredComponent& component) const noexcept;
+  /// Offset in the file of a component's first byte.
+  std::uint64_t file_offset(const StoredComponent& component) const noexcept {
+    return data_start_ + component.offset;
+  }
+
+  /// Compares a chunk's bytes with its digest. Throws Error(artifact) naming weight, component,
+  /// rows and offset.
+  void check_chunk(const StoredWeight& weight, const StoredComponent& component,
+                   std::uint64_t chunk) const;
+
+  /// Looks at every byte: header against index, names and offsets of every entry, padding, the
+  /// sums and all chunks. Returns the problems, none when the file is sound. With `codecs`, also
+  /// that components are what the codec would store.
+  std::vector<Problem> check_all(const CodecRegistry* codecs = nullptr) const;
+
+ private:
+  void open_header();
+  void open_index();
+  void check_bounds() const;
+
+  InputFile file_;
+  Mapping mapping_;
+  std::map<std::string, std::string> metadata_;
+  ArtifactIndex index_;
+  std::uint64_t data_start_ = 0;
+  std::uint64_t index_bytes_ = 0;
+  std::uint64_t sums_bytes_ = 0;
+};
+
+}  // namespace synps

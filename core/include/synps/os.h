@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace synps {
+
+/// Device and inode: two names with the same identity are the same file.
+struct FileIdentity {
+  std::uint64_t device = 0;
+  std::uint64_t inode = 0;
+  bool operator==(const FileIdentity&) const = default;
+};
+
+struct FileStatus {
+  enum class Kind : std::uint8_t { regular, directory, symlink, fifo, device, socket, other };
+  Kind kind = Kind::other;
+  std::uint64_t size = 0;  ///< bytes
+  FileIdentity identity;
+  std::int64_t modified_ns = 0;  ///< time of last change, nanoseconds since the epoch
+};
+
+/// The operating system calls that synps makes on files, one virtual function each, so that a test
+/// can put a fault at any of them. Every function returns 0 (or what it documents) on success and
+/// -errno on failure, and may return -EINTR or do less than asked, as the real calls do. Callers
+/// use the classes of file.h, which handle that.
+class Os {
+ public:
+  enum class Open : std::uint8_t {
+    read,         ///< existing file, never blocking on a FIFO
+    create,       ///< read and write, made with mode 0666 & ~umask when missing, not truncated
+    directory,    ///< a directory, to sync it
+  };
+
+  virtual ~Os() = default;
+
+  /// A descriptor.
+  virtual int open(const std::string& path, Open mode);
+  virtual int close(int descriptor);
+  /// Bytes read, 0 at the end of the file.
+  virtual std::int64_t pread(int descriptor, void* data, std::size_t size, std::uint64_t offset);
+  /// Bytes written.
+  virtual std::int64_t pwrite(int descriptor, const void* data, std::size_t size,
+                              std::uint64_t offset);
+  virtual int status(int descriptor, FileStatus& status);
+  virtual int status(const std::string& path, bool follow_links, FileStatus& status);
+  virtual int truncate(int descriptor, std::uint64_t size);
+  /// Reserves blocks for [0, size) and extends the file to it.
+  virtual int allocate(int descriptor, std::uint64_t size);
+  virtual int sync(int descriptor);
+  /// An exclusive advisory lock, without waiting: -EWOULDBLOCK when another process holds it.
+  virtual int lock(int descriptor);
+  /// Replaces `to` atomically, or, without `replace`, fails with -EEXIST when it exists.
+  virtual int rename(const std::string& from, const std::string& to, bool replace);
+  virtual int unlink(const std::string& path);
+  /// Maps [0, size) for reading; `address` receives where.
+  virtual int map(int descriptor, std::uint64_t size, const std::byte** address);
+  virtual void unmap(const std::byte* address, std::uint64_t size) noexcept;
+
+  /// The real thing.
+  static Os& posix();
+};
+
+}  // namespace synps

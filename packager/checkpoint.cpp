@@ -1,0 +1,1 @@
+#include "synps/checkpoint.h"

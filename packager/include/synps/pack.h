@@ -1,0 +1,49 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "synps/codec.h"
+#include "synps/plan.h"
+
+namespace synps {
+
+/// Called with bytes of source read so far and in all, from any worker thread, often. Returning
+/// false stops the work with Cancelled.
+using ProgressCallback = std::function<bool(std::uint64_t done, std::uint64_t total)>;
+
+/// Thrown when a progress callback asks to stop. Nothing is left behind.
+class Cancelled : public std::exception {
+ public:
+  const char* what() const noexcept override { return "cancelled"; }
+};
+
+struct PackOptions {
+  bool replace = false;          ///< an existing output may be replaced
+  bool allow_overflow = false;   ///< finite values may become infinite
+  unsigned jobs = 0;             ///< worker threads; 0: one a core. Never changes the bytes
+  ProgressCallback progress;
+  std::vector<FileIdentity> protected_files;  ///< more inputs that must not be overwritten
+};
+
+/// What pack met in the values of a weight.
+struct PackedWeightReport {
+  std::string path;
+  ValueReport values;
+};
+
+struct PackReport {
+  std::uint64_t artifact_bytes = 0;
+  std::vector<PackedWeightReport> findings;  ///< weights with overflow or underflow, by path
+};
+
+/// Writes the planned artifact. Throws Error(checkpoint) for values that a codec cannot store (all
+/// weights that have any are named), or when an input changes meanwhile; Error(io); Error(output).
+/// Memory is bounded by workers, not by the model.
+PackReport pack(const Checkpoint& checkpoint, const Plan& plan, const std::string& output,
+                const PackOptions& options = {}, Os& os = Os::posix());
+
+}  // namespace synps

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "synps/artifact_layout.h"
+#include "synps/checkpoint.h"
+#include "synps/policy.h"
+
+namespace synps {
+
+/// One weight's resolved form and its bytes, before a value is read.
+struct PlannedWeight {
+  std::size_t tensor = 0;      ///< index into Checkpoint::tensors()
+  std::size_t stored = 0;      ///< index into layout.index.weights
+  const Codec* source_codec = nullptr;  ///< decodes the source; null when the bytes are copied
+  const Codec* codec = nullptr;         ///< encodes; null when the bytes are copied
+  bool copied = false;         ///< stored bytes are the source's bytes
+  bool lossless = true;
+  bool used_fallback = false;
+  std::string fallback_reason;
+  std::uint64_t source_bytes = 0;
+  std::uint64_t bytes = 0;     ///< in the artifact, padding included
+  std::string policy;          ///< pattern that decided the format; "" when none was needed
+};
+
+/// What pack will do. The artifact's size is exact.
+struct Plan {
+  std::vector<PlannedWeight> weights;  ///< by the bytes of the path
+  ArtifactLayout layout;
+  std::uint64_t source_bytes = 0;      ///< of all tensors
+  std::uint64_t artifact_bytes = 0;    ///< of the whole file
+  std::uint64_t resident_bytes = 0;    ///< on the heap once loaded, as planned
+  std::uint64_t mapped_bytes = 0;      ///< mapped from the file
+  std::uint64_t conversion_bytes = 0;  ///< made by conversions at load
+  bool fits = true;                    ///< within the budget, where one is given
+
+  const StoredWeight& stored(const PlannedWeight& weight) const {
+    return layout.index.weights[weight.stored];
+  }
+};
+
+struct PlanOptions {
+  bool allow_unmatched = false;
+};
+
+/// Resolves every weight and lays the artifact out. Throws Error with all problems.
+Plan make_plan(const Checkpoint& checkpoint, const Policy& policy, const PlanOptions& options = {});
+
+/// How weights of a checkpoint look to a policy.
+std::vector<WeightFacts> weight_facts(const Checkpoint& checkpoint);
+
+}  // namespace synps

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "synps/codec_registry.h"
+#include "synps/pack.h"
+
+namespace synps {
+
+struct UnpackOptions {
+  bool replace = false;
+  ProgressCallback progress;
+};
+
+struct UnpackReport {
+  std::uint64_t bytes = 0;               ///< of the file written
+  std::vector<std::string> widened;      ///< weights written as f32 because their codec is lossy
+                                         ///< for the source dtype
+};
+
+/// Writes an artifact's weights as plain safetensors: the source dtype where the stored encoding
+/// holds it losslessly, else f32; nothing is rounded. The checkpoint's metadata comes back
+/// verbatim. Throws Error(artifact), Error(io), Error(output).
+UnpackReport unpack(const std::string& artifact, const std::string& output,
+                    const CodecRegistry& codecs, const UnpackOptions& options = {},
+                    Os& os = Os::posix());
+
+}  // namespace synps

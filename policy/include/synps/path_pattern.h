@@ -1,0 +1,47 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace synps {
+
+/// How the path sets of two patterns relate. "Covers" includes everything below.
+enum class Inclusion { equal, narrower, broader, overlapping, disjoint };
+
+/// A pattern over graph paths (docs/policy.md, "Patterns"): segments separated by dots; `*` exactly
+/// one segment, `**` any number of them, none included; inside a segment `*` and `?` glob,
+/// `{a,b}` chooses, `{0..3}` counts. A pattern covers the paths it matches and everything below.
+///
+/// A path is its segments, split at every dot; a segment may be empty (`a..b` has three). Path sets
+/// are compared exactly, as regular languages over code points, never by counting segments.
+class PathPattern {
+ public:
+  /// Throws Error(policy), with `what`, `found`, `want`, `hint` and the 1-based column in the
+  /// pattern, for text that is no pattern; Error(limit) for one that expands beyond the limits.
+  static PathPattern parse(std::string_view text);
+
+  const std::string& text() const noexcept;
+  bool covers(std::string_view path) const;
+  /// How this pattern's path set relates to `other`'s: `narrower` when it lies strictly inside.
+  /// Throws Error(limit) when deciding it takes more than a fixed number of steps.
+  Inclusion compare(const PathPattern& other) const;
+
+  /// A pattern, as text that parse() accepts, that covers exactly `path` and what lies below it.
+  static std::string literal(std::string_view path);
+
+  /// A pattern that covers `path` and is strictly narrower than every one of `contenders` (which
+  /// all cover it): their intersection where the language can write it, else narrower. Contenders
+  /// with equal path sets still get a narrower pattern, the literal path, unless that is the
+  /// contender itself: then an empty string.
+  static std::string narrower_than_all(const std::vector<const PathPattern*>& contenders,
+                                       std::string_view path);
+
+  struct Program;  // compiled form, private to policy/
+
+ private:
+  std::shared_ptr<const Program> program_;
+};
+
+}  // namespace synps

@@ -1,0 +1,1 @@
+#include "synps/path_pattern.h"

@@ -1,0 +1,1 @@
+#include "synps/policy.h"
