@@ -25,22 +25,22 @@ inline constexpr std::string_view kSumsEntry = "__synps_sums__";
 
 /// Which policy decided a key, by its pattern (never by line: moving lines must not change bytes).
 struct Decision {
-  std::string key;      ///< "format", "dtype", "form.order", …
-  std::string pattern;  ///< of the policy that decided
+  std::string key{};      ///< "format", "dtype", "form.order", …
+  std::string pattern{};  ///< of the policy that decided
 
   bool operator==(const Decision&) const = default;
 };
 
 /// A component as an artifact stores it.
 struct StoredComponent {
-  Component component;
-  std::string entry;                 ///< name of its safetensors entry
+  Component component{};
+  std::string entry{};  ///< name of its safetensors entry
   Order order = Order::rows1;
-  std::uint64_t offset = 0;          ///< bytes, from the start of the data section
-  std::uint64_t stored_bytes = 0;    ///< bytes of the entry, zero padding included
-  std::uint64_t chunk_rows = 0;      ///< rows of the weight in a full chunk
-  std::uint64_t chunk_bytes = 0;     ///< true bytes of a full chunk; the last one ends the entry
-  std::uint64_t first_digest = 0;    ///< index of its first chunk's digest in __synps_sums__
+  std::uint64_t offset = 0;        ///< bytes, from the start of the data section
+  std::uint64_t stored_bytes = 0;  ///< bytes of the entry, zero padding included
+  std::uint64_t chunk_rows = 0;    ///< rows of the weight in a full chunk
+  std::uint64_t chunk_bytes = 0;   ///< true bytes of a full chunk; the last one ends the entry
+  std::uint64_t first_digest = 0;  ///< index of its first chunk's digest in __synps_sums__
 
   /// Chunks the entry has: none for an entry without bytes.
   std::uint64_t chunks() const noexcept;
@@ -52,8 +52,8 @@ struct StoredComponent {
 /// Which codec's bytes a weight's components hold. An empty package means `keep`: stored as the
 /// source had it, with no codec to decode it.
 struct CodecRef {
-  std::string package;
-  std::string name;
+  std::string package{};
+  std::string name{};
   unsigned revision = 0;
 
   static CodecRef keep() { return {"", "keep", 0}; }
@@ -65,17 +65,17 @@ struct CodecRef {
 
 /// Everything an artifact says about one weight.
 struct StoredWeight {
-  Weight weight;
-  std::string source;                     ///< source encoding ("bf16", "i64", …)
-  std::string compute;                    ///< dtype the graph computes in ("f32"); "" for non-floats
-  CodecRef codec;
-  bool lossless = true;                   ///< by types: every value of the source encoding survives
-  FormRequest asked;                      ///< what the policy asked of the form
-  WeightForm form;                        ///< what it became
-  std::optional<Scheme> scheme;           ///< none for weights that need no scheme
+  Weight weight{};
+  std::string source{};   ///< source encoding ("bf16", "i64", …)
+  std::string compute{};  ///< dtype the graph computes in ("f32"); "" for non-floats
+  CodecRef codec{};
+  bool lossless = true;            ///< by types: every value of the source encoding survives
+  FormRequest asked{};             ///< what the policy asked of the form
+  WeightForm form{};               ///< what it became
+  std::optional<Scheme> scheme{};  ///< none for weights that need no scheme
   std::string device = "local";
-  std::vector<Decision> decisions;        ///< by key
-  std::vector<StoredComponent> components;
+  std::vector<Decision> decisions{};  ///< by key
+  std::vector<StoredComponent> components{};
 };
 
 /// The content of `__synps__`.
@@ -83,7 +83,7 @@ struct ArtifactIndex {
   std::uint64_t version = kArtifactVersion;
   Digest header{};  ///< of the length field and the header, the digits of synps.index as zeros
   Digest sums{};    ///< of __synps_sums__, padding included
-  std::vector<StoredWeight> weights;  ///< by the bytes of the path
+  std::vector<StoredWeight> weights{};  ///< by the bytes of the path
 };
 
 /// Canonical JSON, not padded. Its length does not depend on the digests' values.

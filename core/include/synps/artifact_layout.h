@@ -12,20 +12,21 @@ namespace synps {
 /// What an artifact is to hold. The weights' components have no place yet: entry, offset, sizes,
 /// chunks and digests are the layout's to fill.
 struct ArtifactContents {
-  std::vector<StoredWeight> weights;            ///< any order; components with name, dtype, shape,
-                                                ///< bytes and per_weight filled
-  std::map<std::string, std::string> metadata;  ///< the source's, verbatim
+  std::vector<StoredWeight> weights{};  ///< any order; components with name, dtype, shape,
+                                        ///< bytes and per_weight filled
+  std::map<std::string, std::string> metadata{};  ///< the source's, verbatim
 };
 
 /// Where every byte of an artifact goes, known before a value is read.
 struct ArtifactLayout {
-  ArtifactIndex index;                          ///< weights by path, components placed
-  std::map<std::string, std::string> metadata;  ///< as it will be written; synps.index is zeros
-  std::uint64_t header_bytes = 0;  ///< length field and padded header: where the data section starts
-  std::uint64_t index_bytes = 0;   ///< of the padded index entry
-  std::uint64_t sums_bytes = 0;    ///< of the padded sums entry
-  std::uint64_t chunk_count = 0;   ///< digests in the sums
-  std::uint64_t file_bytes = 0;    ///< of the whole file
+  ArtifactIndex index{};                          ///< weights by path, components placed
+  std::map<std::string, std::string> metadata{};  ///< as it will be written; synps.index is zeros
+  std::uint64_t header_bytes =
+      0;                          ///< length field and padded header: where the data section starts
+  std::uint64_t index_bytes = 0;  ///< of the padded index entry
+  std::uint64_t sums_bytes = 0;   ///< of the padded sums entry
+  std::uint64_t chunk_count = 0;  ///< digests in the sums
+  std::uint64_t file_bytes = 0;   ///< of the whole file
 };
 
 /// `packed_row_bytes(weight, component, columns)` tells a packed component's bytes a row piece, as
@@ -47,11 +48,11 @@ ArtifactLayout lay_out(ArtifactContents contents, const RowBytes& row_bytes);
 std::string render_header(const ArtifactLayout& layout, const Digest& index_digest);
 
 /// The unit of rows and of padding.
-inline constexpr std::uint64_t kPageAlignment = 4096;   ///< header, index, sums, volatile components
-inline constexpr std::uint64_t kPackedAlignment = 64;   ///< packed components
-inline constexpr std::uint64_t kChunkTarget = 1u << 20; ///< bytes a chunk has at most, if it can
-inline constexpr std::uint64_t kRowGroup = 8;           ///< rows that a chunk never cuts
-inline constexpr std::uint64_t kVectorRow = 65536;      ///< elements that count as a row in vectors
+inline constexpr std::uint64_t kPageAlignment = 4096;  ///< header, index, sums, volatile components
+inline constexpr std::uint64_t kPackedAlignment = 64;  ///< packed components
+inline constexpr std::uint64_t kChunkTarget = 1u << 20;  ///< bytes a chunk has at most, if it can
+inline constexpr std::uint64_t kRowGroup = 8;            ///< rows that a chunk never cuts
+inline constexpr std::uint64_t kVectorRow = 65536;  ///< elements that count as a row in vectors
 inline constexpr std::uint64_t kMaxHeaderBytes = 100'000'000;
 
 }  // namespace synps

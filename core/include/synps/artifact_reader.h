@@ -49,13 +49,21 @@ class ArtifactReader {
 
   /// Looks at every byte: header against index, names and offsets of every entry, padding, the
   /// sums and all chunks. Returns the problems, none when the file is sound. With `codecs`, also
-  /// that components are what the codec would store.
+  /// that the components of codecs known there are what the codec would store. Throws Error(io).
   std::vector<Problem> check_all(const CodecRegistry* codecs = nullptr) const;
 
  private:
-  void open_header();
-  void open_index();
+  std::string open_header();
+  void open_index(const std::string& header);
   void check_bounds() const;
+  std::uint64_t data_size() const noexcept { return file_.size() - data_start_; }
+  Problem damaged_chunk(const StoredWeight& weight, const StoredComponent& component,
+                        std::uint64_t chunk) const;
+  void check_header(std::vector<Problem>& problems) const;
+  void check_placement(std::vector<Problem>& problems) const;
+  void check_codecs(const CodecRegistry& codecs, std::vector<Problem>& problems) const;
+  void check_padding(std::vector<Problem>& problems) const;
+  void check_sums(std::vector<Problem>& problems) const;
 
   InputFile file_;
   Mapping mapping_;
@@ -64,6 +72,7 @@ class ArtifactReader {
   std::uint64_t data_start_ = 0;
   std::uint64_t index_bytes_ = 0;
   std::uint64_t sums_bytes_ = 0;
+  Digest index_digest_{};
 };
 
 }  // namespace synps

@@ -1,8 +1,6 @@
 #pragma once
 
-#include <atomic>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <vector>
 
@@ -27,12 +25,11 @@ class ArtifactWriter {
   void set_digest(std::size_t weight, std::size_t component, std::uint64_t chunk,
                   const Digest& digest);
 
-  /// Writes padding, sums, index and header. Every true byte must have been written. Does not
-  /// commit the file.
+  /// Writes sums, index and header. Every true byte must have been written. Does not commit the
+  /// file.
   void finish();
 
  private:
-  void write_padding();
   void read_back_digests();
 
   AtomicFile& file_;

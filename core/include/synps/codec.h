@@ -16,9 +16,9 @@ namespace synps {
 
 /// One array that a codec stores for a weight.
 struct Component {
-  std::string name;         ///< part of the format: "values" (dense), "blocks", "codes", "scales", …
+  std::string name{};  ///< part of the format: "values" (dense), "blocks", "codes", "scales", …
   DType dtype = DType::u8;  ///< element type of the stored array
-  Shape shape;              ///< shape of the stored array, in elements of `dtype`
+  Shape shape{};            ///< shape of the stored array, in elements of `dtype`
   std::uint64_t bytes = 0;  ///< true size: shape.bytes(dtype)
   /// The array holds one value set a weight (a per-tensor scale) rather than one a row.
   bool per_weight = false;
@@ -26,17 +26,17 @@ struct Component {
 
 /// What a codec is, as facts that do not depend on a weight.
 struct CodecInfo {
-  std::string package;
-  std::string name;            ///< the export
-  unsigned revision = 1;       ///< raised when the meaning of stored bytes changes
-  bool dense = false;          ///< stores the weight itself, one element a value, under its own name
-  bool encodes = true;         ///< false: a source or retired encoding that is only decoded
+  std::string package{};
+  std::string name{};     ///< the export
+  unsigned revision = 1;  ///< raised when the meaning of stored bytes changes
+  bool dense = false;     ///< stores the weight itself, one element a value, under its own name
+  bool encodes = true;    ///< false: a source or retired encoding that is only decoded
   double bits_per_weight = 0;  ///< nominal, for rows that need no padding
-  std::string summary;         ///< one line for people
-  std::string error_bound;     ///< one line for people; "exact" for what is in `exact`
-  std::vector<DType> exact;    ///< logical dtypes whose every value decode(encode(x)) returns
+  std::string summary{};       ///< one line for people
+  std::string error_bound{};   ///< one line for people; "exact" for what is in `exact`
+  std::vector<DType> exact{};  ///< logical dtypes whose every value decode(encode(x)) returns
                                ///< (a NaN may be quieted)
-  std::optional<DType> dense_dtype;  ///< dense codecs: the dtype of the stored entry
+  std::optional<DType> dense_dtype{};  ///< dense codecs: the dtype of the stored entry
 
   std::string id() const { return package + ":" + name; }
   bool stores_exactly(DType dtype) const noexcept;
@@ -45,7 +45,7 @@ struct CodecInfo {
 /// Yes, or no with the reason in words a user can act on.
 struct Support {
   bool ok = true;
-  std::string reason;
+  std::string reason{};
 
   static Support yes() { return {}; }
   static Support no(std::string reason) { return {false, std::move(reason)}; }
@@ -62,10 +62,10 @@ struct ValueReport {
     void add(std::uint64_t index, float value) noexcept;
     void merge(const Finding& other) noexcept;
   };
-  Finding overflow;    ///< finite values (or blocks, by their largest value) that became infinite
-  Finding non_finite;  ///< NaN or infinities met by a codec that cannot store them
-  Finding underflow;   ///< non-zero values that decode to zero because a scale or the format
-                       ///< cannot hold anything so small
+  Finding overflow{};    ///< finite values (or blocks, by their largest value) that became infinite
+  Finding non_finite{};  ///< NaN or infinities met by a codec that cannot store them
+  Finding underflow{};   ///< non-zero values that decode to zero because a scale or the format
+                         ///< cannot hold anything so small
 
   void merge(const ValueReport& other) noexcept;
 };

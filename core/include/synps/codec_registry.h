@@ -26,7 +26,8 @@ class CodecRegistry {
   const Codec* resolve(std::string_view name) const noexcept;
 
   /// Qualified names worth naming in an error about `name`: exports of that name in other
-  /// packages, the exports of a package of that name, else the nearest by spelling. At most `limit`.
+  /// packages, the exports of a package of that name, else the nearest by spelling. At most
+  /// `limit`.
   std::vector<std::string> suggestions(std::string_view name, std::size_t limit = 5) const;
 
   /// The dense codec that stores entries of this dtype, or null (integers, and floats that nothing
@@ -47,6 +48,7 @@ class CodecRegistry {
 std::size_t edit_distance(std::string_view a, std::string_view b);
 
 /// The candidate nearest to `name`, if it is near enough to be worth suggesting.
-std::optional<std::string> nearest(std::string_view name, const std::vector<std::string>& candidates);
+std::optional<std::string> nearest(std::string_view name,
+                                   const std::vector<std::string>& candidates);
 
 }  // namespace synps

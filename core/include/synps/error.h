@@ -25,15 +25,15 @@ enum class ErrorCode : int {
 /// and what to do. Empty parts are left out of the text.
 struct Problem {
   ErrorCode code = ErrorCode::usage;
-  std::string file;                     ///< path as the user named it
-  std::string what;                     ///< the fault, a clause without a full stop
-  std::string field;                    ///< tensor, key or field it is in
-  std::optional<std::uint64_t> offset;  ///< byte offset in `file`
-  std::uint32_t line = 0;               ///< 1-based; 0: not a text file
-  std::uint32_t column = 0;             ///< 1-based, in code points; 0: unknown
-  std::string found;
-  std::string want;
-  std::string hint;  ///< what to do about it
+  std::string file{};                     ///< path as the user named it
+  std::string what{};                     ///< the fault, a clause without a full stop
+  std::string field{};                    ///< tensor, key or field it is in
+  std::optional<std::uint64_t> offset{};  ///< byte offset in `file`
+  std::uint32_t line = 0;                 ///< 1-based; 0: not a text file
+  std::uint32_t column = 0;               ///< 1-based, in code points; 0: unknown
+  std::string found{};
+  std::string want{};
+  std::string hint{};  ///< what to do about it
 };
 
 /// `FILE:LINE:COLUMN: WHAT (FIELD, offset N): found X, want Y; HINT`, on one line. Control

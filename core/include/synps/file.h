@@ -72,8 +72,8 @@ class Mapping {
 class AtomicFile {
  public:
   struct Options {
-    bool replace = false;               ///< an existing regular file may be replaced
-    std::vector<FileIdentity> inputs;   ///< files that must not be written, by any name
+    bool replace = false;                ///< an existing regular file may be replaced
+    std::vector<FileIdentity> inputs{};  ///< files that must not be written, by any name
   };
 
   /// Throws Error(output) when `path` exists and may not be replaced, is an input, is not a
@@ -100,13 +100,16 @@ class AtomicFile {
 
  private:
   void open_temporary();
+  Error close_lock(Error error);
+  void publish();
   void discard() noexcept;
 
   Os* os_;
   std::string path_;
   std::string temporary_;
   Options options_;
-  int descriptor_ = -1;
+  int lock_ = -1;        // holds the lock until the file has its name
+  int descriptor_ = -1;  // for the bytes; closed, and the close checked, before that
 };
 
 }  // namespace synps

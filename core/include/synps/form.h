@@ -11,7 +11,7 @@ namespace synps {
 struct Encoding {
   enum class Kind : std::uint8_t { keep_as_stored, dequantize_to, requantize_to };
   Kind kind = Kind::keep_as_stored;
-  std::string target;  ///< dequantize_to: dtype in lower case; requantize_to: `package:export`
+  std::string target{};  ///< dequantize_to: dtype in lower case; requantize_to: `package:export`
 
   bool operator==(const Encoding&) const = default;
 };

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace synps {
 
@@ -10,7 +11,7 @@ namespace synps {
 void append_json_string(std::string& out, std::string_view text);
 
 /// Writes JSON with no white space, in the order it is told. Keys are the caller's to sort where
-/// the result must be canonical; debug builds assert that they rise when `sorted` is set.
+/// the result must be canonical.
 class JsonWriter {
  public:
   JsonWriter& begin_object();

@@ -28,9 +28,9 @@ struct FileStatus {
 class Os {
  public:
   enum class Open : std::uint8_t {
-    read,         ///< existing file, never blocking on a FIFO
-    create,       ///< read and write, made with mode 0666 & ~umask when missing, not truncated
-    directory,    ///< a directory, to sync it
+    read,       ///< existing file, never blocking on a FIFO
+    create,     ///< read and write, made with mode 0666 & ~umask when missing, not truncated
+    directory,  ///< a directory, to sync it
   };
 
   virtual ~Os() = default;

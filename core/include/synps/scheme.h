@@ -16,8 +16,8 @@ struct Scheme {
   Scope scope = Scope::constant;
   Lifetime lifetime = Lifetime::immutable;
   Update update = Update::none;
-  std::string format;         ///< codec as `package:export`, or "keep"
-  bool is_volatile = false;   ///< clean host pages may be discarded after an invocation
+  std::string format{};      ///< codec as `package:export`, or "keep"
+  bool is_volatile = false;  ///< clean host pages may be discarded after an invocation
 
   bool operator==(const Scheme&) const = default;
 };

@@ -9,8 +9,8 @@ namespace synps {
 
 /// One logical tensor. Says nothing about how its bytes are stored.
 struct Weight {
-  std::string path;  ///< graph path: dotted, UTF-8; the checkpoint's tensor name
-  Shape shape;
+  std::string path{};  ///< graph path: dotted, UTF-8; the checkpoint's tensor name
+  Shape shape{};
   DType dtype = DType::f32;  ///< logical element type: what the source stores
 
   bool operator==(const Weight&) const = default;

@@ -1,0 +1,153 @@
+// ArtifactReader::check_all: everything that can be said about an artifact's bytes.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "artifact_place.h"
+#include "synps/artifact_layout.h"
+#include "synps/artifact_reader.h"
+
+namespace synps {
+namespace {
+
+constexpr std::size_t kPieceBytes = 256 * 1024;
+
+Problem problem(const ArtifactReader& reader, std::string what, std::string field) {
+  return {.code = ErrorCode::artifact,
+          .file = reader.path(),
+          .what = std::move(what),
+          .field = std::move(field),
+          .hint = "the file is damaged; make or copy it again"};
+}
+
+/// Calls `take` with [begin, end) of the file in pieces that fit `buffer`.
+template <typename Take>
+void read_pieces(const InputFile& file, std::uint64_t begin, std::uint64_t end,
+                 std::vector<std::byte>& buffer, const Take& take) {
+  while (begin < end) {
+    const auto piece = std::span(buffer).first(std::min<std::uint64_t>(buffer.size(), end - begin));
+    file.read(begin, piece);
+    take(std::span<const std::byte>(piece));
+    begin += piece.size();
+  }
+}
+
+bool same_components(const StoredWeight& weight, const std::vector<Component>& expected) {
+  return std::equal(weight.components.begin(), weight.components.end(), expected.begin(),
+                    expected.end(), [](const StoredComponent& a, const Component& b) {
+                      const Component& c = a.component;
+                      return c.name == b.name && c.dtype == b.dtype && c.shape == b.shape &&
+                             c.bytes == b.bytes && c.per_weight == b.per_weight;
+                    });
+}
+
+}  // namespace
+
+/// The header must be exactly what index and metadata imply.
+void ArtifactReader::check_header(std::vector<Problem>& problems) const {
+  ArtifactLayout layout;
+  layout.index = index_;
+  layout.metadata = metadata_;
+  layout.index_bytes = index_bytes_;
+  layout.sums_bytes = sums_bytes_;
+  const std::string expected = render_header(layout, index_digest_);
+  std::vector<std::byte> found(data_start_);
+  file_.read(0, found);
+  const auto bytes = std::as_bytes(std::span(expected));
+  if (std::equal(found.begin(), found.end(), bytes.begin(), bytes.end())) return;
+  problems.push_back(problem(*this, "the header is not what the index implies", "header"));
+}
+
+/// Entries must have the names and lie where the format puts them, without hole or overlap.
+void ArtifactReader::check_placement(std::vector<Problem>& problems) const {
+  ArtifactIndex placed = index_;
+  const std::uint64_t digests = number_digests(placed);
+  place_components(placed, index_bytes_ + sums_bytes_);
+  if (digests > sums_bytes_ / sizeof(Digest))
+    problems.push_back(problem(*this, "the list of digests is too short", std::string(kSumsEntry)));
+  for (std::size_t w = 0; w < index_.weights.size(); ++w)
+    for (std::size_t c = 0; c < index_.weights[w].components.size(); ++c) {
+      const StoredComponent& found = index_.weights[w].components[c];
+      const StoredComponent& wanted = placed.weights[w].components[c];
+      if (found.offset != wanted.offset || found.first_digest != wanted.first_digest ||
+          found.entry != entry_name(index_.weights[w], found))
+        problems.push_back(
+            problem(*this, "the entry's name or place is not the format's", found.entry));
+    }
+}
+
+void ArtifactReader::check_codecs(const CodecRegistry& codecs,
+                                  std::vector<Problem>& problems) const {
+  for (const StoredWeight& weight : index_.weights) {
+    const Codec* codec = codecs.find(weight.codec.package, weight.codec.name);
+    if (codec == nullptr || codec->info().revision != weight.codec.revision) continue;
+    if (const Support support = codec->supports(weight.weight); !support.ok)
+      problems.push_back(problem(*this, "its codec cannot hold this weight: " + support.reason,
+                                 weight.weight.path));
+    else if (!same_components(weight, codec->components(weight.weight)))
+      problems.push_back(
+          problem(*this, "its components are not what its codec stores", weight.weight.path));
+  }
+}
+
+/// Padding is zeros in entries, spaces after the index.
+void ArtifactReader::check_padding(std::vector<Problem>& problems) const {
+  std::vector<std::byte> buffer(kPieceBytes);
+  for (const StoredWeight& weight : index_.weights)
+    for (const StoredComponent& stored : weight.components) {
+      bool clean = true;
+      const std::uint64_t start = file_offset(stored);
+      read_pieces(file_, start + stored.component.bytes, start + stored.stored_bytes, buffer,
+                  [&](std::span<const std::byte> piece) {
+                    clean = clean && std::all_of(piece.begin(), piece.end(),
+                                                 [](std::byte b) { return b == std::byte{0}; });
+                  });
+      if (!clean) problems.push_back(problem(*this, "the padding is not zeros", stored.entry));
+    }
+}
+
+void ArtifactReader::check_sums(std::vector<Problem>& problems) const {
+  std::vector<std::byte> sums(sums_bytes_);
+  file_.read(data_start_ + index_bytes_, sums);
+  if (xxh3_128(sums) != index_.sums) {
+    problems.push_back(
+        problem(*this, "the digests do not fit their own digest", std::string(kSumsEntry)));
+    return;  // what they say about chunks is worth nothing
+  }
+  std::vector<std::byte> buffer(kPieceBytes);
+  Hasher hasher;
+  for (const ComponentNumber number : in_data_order(index_)) {
+    const StoredComponent& stored = number.in(index_);
+    for (std::uint64_t chunk = 0; chunk < stored.chunks(); ++chunk) {
+      hasher.reset();
+      const std::uint64_t start = file_offset(stored);
+      read_pieces(file_, start + stored.chunk_begin(chunk), start + stored.chunk_end(chunk), buffer,
+                  [&](std::span<const std::byte> piece) { hasher.update(piece); });
+      const auto sum = std::span<const std::byte>(sums).subspan(
+          sizeof(Digest) * (stored.first_digest + chunk), sizeof(Digest));
+      const Digest digest = hasher.digest();
+      if (!std::equal(sum.begin(), sum.end(), digest.begin()))
+        problems.push_back(damaged_chunk(index_.weights[number.weight], stored, chunk));
+    }
+  }
+}
+
+std::vector<Problem> ArtifactReader::check_all(const CodecRegistry* codecs) const {
+  std::vector<Problem> problems;
+  const auto index = mapping_.bytes().subspan(data_start_, index_bytes_);
+  std::string canonical = to_json(index_);
+  canonical.resize(std::max<std::size_t>(canonical.size(), index_bytes_), ' ');
+  const auto bytes = std::as_bytes(std::span(canonical));
+  if (!std::equal(index.begin(), index.end(), bytes.begin(), bytes.end()))
+    problems.push_back(problem(*this, "the index is not canonical", std::string(kIndexEntry)));
+  check_header(problems);
+  check_placement(problems);
+  if (codecs != nullptr) check_codecs(*codecs, problems);
+  check_padding(problems);
+  check_sums(problems);
+  return problems;
+}
+
+}  // namespace synps

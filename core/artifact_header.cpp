@@ -1,0 +1,165 @@
+#include "artifact_header.h"
+
+#include <fmt/format.h>
+#include <simdjson.h>
+
+#include <array>
+#include <optional>
+#include <utility>
+
+#include "synps/artifact_layout.h"
+#include "synps/checked.h"
+#include "synps/error.h"
+
+namespace synps {
+namespace {
+
+using simdjson::ondemand::object;
+using simdjson::ondemand::value;
+
+constexpr std::uint64_t kLengthBytes = 8;
+
+Error not_an_artifact(const InputFile& file, std::string what, std::string found = {},
+                      std::string want = {}) {
+  return Error({.code = ErrorCode::artifact,
+                .file = file.path(),
+                .what = std::move(what),
+                .field = "header",
+                .found = std::move(found),
+                .want = std::move(want),
+                .hint = "it is no artifact of synps, or it is damaged"});
+}
+
+std::uint64_t read_length(const InputFile& file) {
+  if (file.size() < kLengthBytes)
+    throw not_an_artifact(file, "the file is too short", fmt::format("{} bytes", file.size()),
+                          "at least 8 bytes");
+  std::array<std::byte, kLengthBytes> bytes{};
+  file.read(0, bytes);
+  std::uint64_t length = 0;
+  for (std::size_t i = 0; i < kLengthBytes; ++i)
+    length |= std::to_integer<std::uint64_t>(bytes[i]) << (8 * i);
+  if (length > kMaxHeaderBytes || !range_fits(kLengthBytes, length, file.size()))
+    throw not_an_artifact(file, "the header's length does not fit the file",
+                          fmt::format("{} bytes", length),
+                          fmt::format("at most {} bytes", file.size() - kLengthBytes));
+  return length;
+}
+
+std::string read_header_bytes(const InputFile& file) {
+  std::string bytes(kLengthBytes + read_length(file), '\0');
+  file.read(0, std::as_writable_bytes(std::span(bytes)));
+  return bytes;
+}
+
+std::optional<std::map<std::string, std::string>> read_metadata(value& element) {
+  std::map<std::string, std::string> metadata;
+  object fields;
+  if (element.get_object().get(fields) != simdjson::SUCCESS) return std::nullopt;
+  for (auto field : fields) {
+    std::string_view key;
+    std::string_view text;
+    if (field.unescaped_key().get(key) != simdjson::SUCCESS) return std::nullopt;
+    const std::string owned_key(key);
+    if (field.value().get_string().get(text) != simdjson::SUCCESS) return std::nullopt;
+    if (!metadata.emplace(owned_key, text).second) return std::nullopt;
+  }
+  return metadata;
+}
+
+/// The data_offsets of an entry.
+std::optional<std::pair<std::uint64_t, std::uint64_t>> read_offsets(value& element) {
+  simdjson::ondemand::array offsets;
+  if (element["data_offsets"].get_array().get(offsets) != simdjson::SUCCESS) return std::nullopt;
+  std::array<std::uint64_t, 2> range{};
+  std::size_t count = 0;
+  for (auto offset : offsets) {
+    if (count == 2 || offset.get_uint64().get(range[count]) != simdjson::SUCCESS)
+      return std::nullopt;
+    ++count;
+  }
+  if (count != 2) return std::nullopt;
+  return std::pair(range[0], range[1]);
+}
+
+/// Parses the first three entries, which an artifact has in this sequence, and no more.
+bool parse_prefix(HeaderPrefix& prefix) {
+  simdjson::ondemand::parser parser;
+  const simdjson::padded_string text(std::string_view(prefix.bytes).substr(kLengthBytes));
+  simdjson::ondemand::document document;
+  object root;
+  if (parser.iterate(text).get(document) != simdjson::SUCCESS) return false;
+  if (document.get_object().get(root) != simdjson::SUCCESS) return false;
+  int number = 0;
+  for (auto field : root) {
+    std::string_view key;
+    value element;
+    if (field.unescaped_key().get(key) != simdjson::SUCCESS) return false;
+    const std::string name(key);
+    if (field.value().get(element) != simdjson::SUCCESS) return false;
+    if (number == 0) {
+      auto metadata = read_metadata(element);
+      if (name != "__metadata__" || !metadata) return false;
+      prefix.metadata = std::move(*metadata);
+    } else {
+      const auto offsets = read_offsets(element);
+      if (name != (number == 1 ? kIndexEntry : kSumsEntry) || !offsets) return false;
+      const std::uint64_t expected_begin = number == 1 ? 0 : prefix.index_bytes;
+      if (offsets->first != expected_begin || offsets->second < offsets->first) return false;
+      (number == 1 ? prefix.index_bytes : prefix.sums_bytes) = offsets->second - offsets->first;
+    }
+    if (++number == 3) return true;
+  }
+  return false;
+}
+
+void check_version(const InputFile& file, const HeaderPrefix& prefix) {
+  const auto version = prefix.metadata.find("synps.version");
+  const std::string supported = std::to_string(kArtifactVersion);
+  if (version != prefix.metadata.end() && version->second == supported) return;
+  if (version == prefix.metadata.end() && !prefix.metadata.contains("synps.index"))
+    throw not_an_artifact(file, "the metadata names no artifact version", "", "synps.version");
+  throw Error({.code = ErrorCode::artifact,
+               .file = file.path(),
+               .what = "the artifact has another format version",
+               .field = "__metadata__.synps.version",
+               .found = version == prefix.metadata.end() ? "none" : quote(version->second),
+               .want = supported,
+               .hint = "read it with the synps that wrote it, or pack the checkpoint again"});
+}
+
+}  // namespace
+
+bool has_artifact_metadata(const InputFile& file) {
+  HeaderPrefix prefix;
+  try {
+    prefix.bytes = read_header_bytes(file);
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::io) throw;
+    return false;
+  }
+  parse_prefix(prefix);  // reads the metadata even where the rest is not an artifact's
+  return prefix.metadata.contains("synps.version") || prefix.metadata.contains("synps.index");
+}
+
+HeaderPrefix read_header_prefix(const InputFile& file) {
+  HeaderPrefix prefix;
+  prefix.bytes = read_header_bytes(file);
+  if (!parse_prefix(prefix))
+    throw not_an_artifact(file, "the header does not start with what an artifact has", "",
+                          "__metadata__, __synps__ and __synps_sums__");
+  check_version(file, prefix);
+  const bool aligned = prefix.bytes.size() % kPageAlignment == 0 &&
+                       prefix.index_bytes % kPageAlignment == 0 &&
+                       prefix.sums_bytes % kPageAlignment == 0;
+  if (!aligned)
+    throw not_an_artifact(file, "header, index or sums are not whole pages", "",
+                          "multiples of 4096 bytes");
+  const std::uint64_t data = file.size() - prefix.bytes.size();
+  if (prefix.index_bytes > data || prefix.sums_bytes > data - prefix.index_bytes)
+    throw not_an_artifact(file, "the file is shorter than its index and sums",
+                          fmt::format("{} bytes", file.size()));
+  return prefix;
+}
+
+}  // namespace synps

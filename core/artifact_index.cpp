@@ -1,0 +1,163 @@
+#include "synps/artifact_index.h"
+
+#include <map>
+#include <utility>
+
+#include "synps/json_writer.h"
+
+namespace synps {
+namespace {
+
+/// Values stored once and referred to by number, in the order of their first use.
+class Table {
+ public:
+  std::uint64_t number(std::string json) {
+    const auto [at, is_new] = numbers_.emplace(std::move(json), rows_.size());
+    if (is_new) rows_.push_back(&at->first);
+    return at->second;
+  }
+  void write(std::string& out) const {
+    out += '[';
+    for (std::size_t i = 0; i < rows_.size(); ++i) {
+      if (i != 0) out += ',';
+      out += *rows_[i];
+    }
+    out += ']';
+  }
+
+ private:
+  std::map<std::string, std::uint64_t> numbers_;
+  std::vector<const std::string*> rows_;  // keys of numbers_, whose addresses stay
+};
+
+std::string json_of(const CodecRef& codec) {
+  JsonWriter json;
+  json.begin_object();
+  json.key("name").string(codec.name);
+  json.key("package").string(codec.package);
+  json.key("revision").integer(codec.revision);
+  return json.end_object().take();
+}
+
+std::string json_of(const std::vector<Decision>& decisions) {
+  JsonWriter json;
+  json.begin_array();
+  for (const Decision& decision : decisions)
+    json.begin_array().string(decision.key).string(decision.pattern).end_array();
+  return json.end_array().take();
+}
+
+std::string json_of(const FormRequest& asked, const WeightForm& form) {
+  JsonWriter json;
+  json.begin_object();
+  json.key("asked").begin_object();
+  json.key("order").string(to_string(asked.order));
+  json.key("residency").string(to_string(asked.residency));
+  json.end_object();
+  json.key("encoding").string(to_string(form.encoding));
+  json.key("order").string(to_string(form.order));
+  json.key("orientation").string(to_string(form.orientation));
+  json.key("residency").string(to_string(form.residency));
+  return json.end_object().take();
+}
+
+std::string json_of(const Scheme& scheme) {
+  JsonWriter json;
+  json.begin_object();
+  json.key("format").string(scheme.format);
+  json.key("lifetime").string(to_string(scheme.lifetime));
+  json.key("scope").string(to_string(scheme.scope));
+  json.key("update").string(to_string(scheme.update));
+  json.key("volatile").boolean(scheme.is_volatile);
+  return json.end_object().take();
+}
+
+void write_shape(JsonWriter& json, const Shape& shape) {
+  json.begin_array();
+  for (const std::uint64_t extent : shape.extents()) json.integer(extent);
+  json.end_array();
+}
+
+void write_component(JsonWriter& json, const StoredComponent& stored) {
+  json.begin_object();
+  json.key("bytes").integer(stored.component.bytes);
+  json.key("chunk_bytes").integer(stored.chunk_bytes);
+  json.key("chunk_rows").integer(stored.chunk_rows);
+  json.key("compression").string("none");
+  json.key("digest").integer(stored.first_digest);
+  json.key("dtype").string(dtype_name(stored.component.dtype));
+  json.key("entry").string(stored.entry);
+  json.key("name").string(stored.component.name);
+  json.key("offset").integer(stored.offset);
+  json.key("order").string(to_string(stored.order));
+  json.key("per_weight").boolean(stored.component.per_weight);
+  json.key("shape");
+  write_shape(json, stored.component.shape);
+  json.key("stored_bytes").integer(stored.stored_bytes);
+  json.end_object();
+}
+
+struct Tables {
+  Table codecs;
+  Table decisions;
+  Table forms;
+  Table schemes;
+};
+
+void write_weight(JsonWriter& json, const StoredWeight& weight, Tables& tables) {
+  json.begin_object();
+  json.key("codec").integer(tables.codecs.number(json_of(weight.codec)));
+  json.key("components").begin_array();
+  for (const StoredComponent& component : weight.components) write_component(json, component);
+  json.end_array();
+  json.key("compute").string(weight.compute);
+  json.key("decisions").integer(tables.decisions.number(json_of(weight.decisions)));
+  json.key("device").string(weight.device);
+  json.key("dtype").string(dtype_name(weight.weight.dtype));
+  json.key("form").integer(tables.forms.number(json_of(weight.asked, weight.form)));
+  json.key("lossless").boolean(weight.lossless);
+  json.key("path").string(weight.weight.path);
+  json.key("scheme");
+  if (weight.scheme)
+    json.integer(tables.schemes.number(json_of(*weight.scheme)));
+  else
+    json.null();
+  json.key("shape");
+  write_shape(json, weight.weight.shape);
+  json.key("source").string(weight.source);
+  json.end_object();
+}
+
+}  // namespace
+
+std::uint64_t StoredComponent::chunks() const noexcept {
+  if (stored_bytes == 0) return 0;
+  if (chunk_bytes == 0 || component.bytes <= chunk_bytes) return 1;
+  return (component.bytes - 1) / chunk_bytes + 1;
+}
+
+std::uint64_t StoredComponent::chunk_end(std::uint64_t i) const noexcept {
+  return i + 1 == chunks() ? stored_bytes : (i + 1) * chunk_bytes;
+}
+
+std::string to_json(const ArtifactIndex& index) {
+  Tables tables;
+  JsonWriter weights;
+  weights.begin_array();
+  for (const StoredWeight& weight : index.weights) write_weight(weights, weight, tables);
+  weights.end_array();
+
+  std::string out = "{\"codecs\":";
+  tables.codecs.write(out);
+  out += ",\"decisions\":";
+  tables.decisions.write(out);
+  out += ",\"forms\":";
+  tables.forms.write(out);
+  out += ",\"header\":\"" + to_hex(index.header) + "\",\"schemes\":";
+  tables.schemes.write(out);
+  out += ",\"sums\":\"" + to_hex(index.sums) + "\",\"version\":" + std::to_string(index.version);
+  out += ",\"weights\":" + weights.text() + "}";
+  return out;
+}
+
+}  // namespace synps

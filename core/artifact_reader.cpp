@@ -1,0 +1,150 @@
+#include "synps/artifact_reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "artifact_header.h"
+#include "synps/artifact_layout.h"
+#include "synps/checked.h"
+
+namespace synps {
+namespace {
+
+/// Where the digits of synps.index stand in the header. The quotes make the text unique: inside a
+/// JSON string they would be escaped.
+constexpr std::string_view kIndexDigest = "\"synps.index\":\"";
+
+Error damaged(const std::string& file, std::string what, std::string field) {
+  return Error({.code = ErrorCode::artifact,
+                .file = file,
+                .what = std::move(what),
+                .field = std::move(field),
+                .hint = "the file is damaged; make or copy it again"});
+}
+
+}  // namespace
+
+ArtifactReader::ArtifactReader(const std::string& path, Os& os)
+    : file_(os, path, ErrorCode::artifact), mapping_(file_) {
+  open_index(open_header());
+  check_bounds();
+}
+
+bool ArtifactReader::recognises(const std::string& path, Os& os) {
+  return has_artifact_metadata(InputFile(os, path));
+}
+
+/// Reads the header and what it says about the index. Returns its bytes, length field included.
+std::string ArtifactReader::open_header() {
+  HeaderPrefix prefix = read_header_prefix(file_);
+  metadata_ = std::move(prefix.metadata);
+  data_start_ = prefix.bytes.size();
+  index_bytes_ = prefix.index_bytes;
+  sums_bytes_ = prefix.sums_bytes;
+  return std::move(prefix.bytes);
+}
+
+void ArtifactReader::open_index(const std::string& header) {
+  const std::size_t at = header.find(kIndexDigest);
+  const auto digest = digest_from_hex(metadata_["synps.index"]);
+  if (at == std::string::npos || !digest)
+    throw damaged(file_.path(), "the digest of the index is malformed", "__metadata__.synps.index");
+  index_digest_ = *digest;
+  const auto bytes = mapping_.bytes().subspan(data_start_, index_bytes_);
+  if (xxh3_128(bytes) != index_digest_)
+    throw damaged(file_.path(), "the index does not fit its digest in the header",
+                  std::string(kIndexEntry));
+  index_ = parse_index({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, file_.path());
+
+  std::string blanked = header;
+  blanked.replace(at + kIndexDigest.size(), 2 * sizeof(Digest), 2 * sizeof(Digest), '0');
+  if (xxh3_128(std::as_bytes(std::span(blanked))) != index_.header)
+    throw damaged(file_.path(), "the header does not fit its digest in the index", "header");
+}
+
+/// What must hold before any offset of the index is used.
+void ArtifactReader::check_bounds() const {
+  const auto fail = [&](const std::string& field, std::string want) {
+    throw Error({.code = ErrorCode::artifact,
+                 .file = file_.path(),
+                 .what = "the artifact's index does not fit the file",
+                 .field = field,
+                 .want = std::move(want)});
+  };
+  std::uint64_t end = index_bytes_ + sums_bytes_;
+  std::uint64_t total = end;
+  for (const StoredWeight& weight : index_.weights)
+    for (const StoredComponent& stored : weight.components) {
+      const bool inside = stored.offset >= index_bytes_ + sums_bytes_ &&
+                          range_fits(stored.offset, stored.stored_bytes, data_size());
+      if (!inside) fail(stored.entry, "an entry inside the data section");
+      if (!range_fits(stored.first_digest, stored.chunks(), sums_bytes_ / sizeof(Digest)))
+        fail(stored.entry, "digests inside " + std::string(kSumsEntry));
+      end = std::max(end, stored.offset + stored.stored_bytes);
+      total += stored.stored_bytes;
+    }
+  if (end == data_size() && total == end) return;
+  throw Error({.code = ErrorCode::artifact,
+               .file = file_.path(),
+               .what = end > total ? "entries leave holes in the data section"
+                                   : "the file's length is not what its index says",
+               .found = fmt::format("{} bytes", file_.size()),
+               .want = fmt::format("{} bytes", data_start_ + total),
+               .hint = "it was cut short or something was appended; copy it again"});
+}
+
+std::map<std::string, std::string> ArtifactReader::source_metadata() const {
+  std::map<std::string, std::string> source = metadata_;
+  if (const auto format = metadata_.find("synps.source.format"); format != metadata_.end())
+    source["format"] = format->second;
+  else if (const auto own = metadata_.find("format");
+           own != metadata_.end() && own->second == "synps")
+    source.erase("format");
+  std::erase_if(source, [](const auto& row) { return row.first.starts_with("synps."); });
+  return source;
+}
+
+const StoredWeight* ArtifactReader::find(std::string_view path) const noexcept {
+  const auto at = std::lower_bound(index_.weights.begin(), index_.weights.end(), path,
+                                   [](const StoredWeight& weight, std::string_view wanted) {
+                                     return weight.weight.path < wanted;
+                                   });
+  return at != index_.weights.end() && at->weight.path == path ? &*at : nullptr;
+}
+
+std::span<const std::byte> ArtifactReader::bytes(const StoredComponent& component) const noexcept {
+  return mapping_.bytes().subspan(file_offset(component), component.component.bytes);
+}
+
+Problem ArtifactReader::damaged_chunk(const StoredWeight& weight, const StoredComponent& component,
+                                      std::uint64_t chunk) const {
+  std::string rows;
+  if (component.chunk_rows != 0 && weight.weight.shape.rank() >= 2)
+    rows =
+        fmt::format(", rows {} to {}", chunk * component.chunk_rows,
+                    std::min(weight.weight.shape.rows(), (chunk + 1) * component.chunk_rows) - 1);
+  return {.code = ErrorCode::artifact,
+          .file = file_.path(),
+          .what = "stored bytes do not fit their digest",
+          .field = fmt::format("{}, component {}, chunk {}{}", weight.weight.path,
+                               component.component.name, chunk, rows),
+          .offset = file_offset(component) + component.chunk_begin(chunk),
+          .hint = "the file is damaged; make or copy it again"};
+}
+
+void ArtifactReader::check_chunk(const StoredWeight& weight, const StoredComponent& component,
+                                 std::uint64_t chunk) const {
+  const std::uint64_t begin = component.chunk_begin(chunk);
+  const auto stored =
+      mapping_.bytes().subspan(file_offset(component) + begin, component.chunk_end(chunk) - begin);
+  const auto sum = mapping_.bytes().subspan(
+      data_start_ + index_bytes_ + sizeof(Digest) * (component.first_digest + chunk),
+      sizeof(Digest));
+  const Digest digest = xxh3_128(stored);
+  if (!std::equal(sum.begin(), sum.end(), digest.begin()))
+    throw Error(damaged_chunk(weight, component, chunk));
+}
+
+}  // namespace synps

@@ -1,0 +1,205 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "os_calls.h"
+#include "synps/file.h"
+#include "synps/hash.h"
+
+namespace synps {
+namespace {
+
+constexpr std::size_t kLongestKeptName = 200;  // bytes; file systems allow 255
+constexpr int kLockAttempts = 100;
+
+struct SplitPath {
+  std::string directory;  // with its slash; empty for the working folder
+  std::string name;
+};
+
+SplitPath split(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  if (slash == std::string::npos) return {"", path};
+  return {path.substr(0, slash + 1), path.substr(slash + 1)};
+}
+
+std::string directory_of(const std::string& path) {
+  std::string directory = split(path).directory;
+  return directory.empty() ? "." : directory;
+}
+
+/// Fixed for a given output, so that the next run finds what a killed one left.
+std::string temporary_name(const std::string& path) {
+  const auto [directory, name] = split(path);
+  if (name.size() <= kLongestKeptName) return directory + "." + name + ".synps-tmp";
+  const auto bytes = std::as_bytes(std::span(name.data(), name.size()));
+  return directory + "." + to_hex(xxh3_128(bytes)) + ".synps-tmp";
+}
+
+Error output_error(const std::string& path, std::string what, std::string hint) {
+  return Error(
+      {.code = ErrorCode::output, .file = path, .what = std::move(what), .hint = std::move(hint)});
+}
+
+bool is_input(const FileIdentity& identity, const AtomicFile::Options& options) {
+  return std::find(options.inputs.begin(), options.inputs.end(), identity) != options.inputs.end();
+}
+
+void refuse_input(const std::string& path, const FileIdentity& identity,
+                  const AtomicFile::Options& options) {
+  if (is_input(identity, options))
+    throw output_error(path, "the output is one of the inputs, which are never overwritten",
+                       "choose another name");
+}
+
+void check_directory(Os& os, const std::string& path) {
+  FileStatus status;
+  const std::string directory = directory_of(path);
+  if (const int error = os.status(directory, true, status); error < 0)
+    throw io_error(path, "cannot write into folder " + quote(directory), error);
+  if (status.kind != FileStatus::Kind::directory)
+    throw io_error(path, "cannot write into " + quote(directory), -ENOTDIR);
+}
+
+}  // namespace
+
+void AtomicFile::check(Os& os, const std::string& path, const Options& options) {
+  if (path.empty() || split(path).name.empty())
+    throw output_error(path, "the output is not a file name", "name a file, not a folder");
+  check_directory(os, path);
+  FileStatus target;
+  if (const int error = os.status(path, true, target); error == 0)
+    refuse_input(path, target.identity, options);
+  FileStatus status;
+  const int error = os.status(path, false, status);
+  if (error == -ENOENT) return;
+  if (error < 0) throw io_error(path, "cannot look at the output", error);
+  switch (status.kind) {
+    case FileStatus::Kind::regular:
+      break;
+    case FileStatus::Kind::directory:
+      throw output_error(path, "the output is a folder", "name a file in it");
+    case FileStatus::Kind::symlink:
+      throw output_error(path, "the output is a symbolic link", "name the file it points to");
+    default:
+      throw output_error(path, "the output is a FIFO, a device or a socket", "name a regular file");
+  }
+  if (!options.replace)
+    throw output_error(path, "the output exists", "use --force to replace it, or another name");
+}
+
+AtomicFile::AtomicFile(Os& os, std::string path, Options options)
+    : os_(&os),
+      path_(std::move(path)),
+      temporary_(temporary_name(path_)),
+      options_(std::move(options)) {
+  check(os, path_, options_);
+  try {
+    open_temporary();
+    if (const int error = retry([&] { return os.truncate(descriptor_, 0); }); error < 0)
+      throw io_error(temporary_, "cannot empty the temporary file", error);
+  } catch (...) {
+    discard();
+    throw;
+  }
+}
+
+AtomicFile::~AtomicFile() {
+  discard();
+}
+
+/// Opens and locks the temporary. When its name meanwhile went to another file (the holder of the
+/// lock finished between our open and our lock), tries again.
+void AtomicFile::open_temporary() {
+  for (int attempt = 0; attempt < kLockAttempts; ++attempt) {
+    const int lock = retry([&] { return os_->open(temporary_, Os::Open::create); });
+    if (lock < 0) throw io_error(temporary_, "cannot create the temporary file", lock);
+    lock_ = lock;
+    FileStatus mine;
+    if (const int error = os_->status(lock_, mine); error < 0)
+      throw close_lock(io_error(temporary_, "cannot look at the temporary file", error));
+    if (mine.kind != FileStatus::Kind::regular || is_input(mine.identity, options_))
+      throw close_lock(output_error(path_, "the name of the temporary file is taken",
+                                    "remove " + quote(temporary_)));
+    const int locked = retry([&] { return os_->lock(lock_); });
+    if (locked == -EWOULDBLOCK)
+      throw close_lock(output_error(path_, "another process is writing this output",
+                                    "wait for it, or choose another name"));
+    if (locked < 0)
+      throw close_lock(io_error(temporary_, "cannot lock the temporary file", locked));
+    FileStatus named;
+    const int error = os_->status(temporary_, false, named);
+    if (error == 0 && named.identity == mine.identity) {
+      descriptor_ = retry([&] { return os_->open(temporary_, Os::Open::create); });
+      if (descriptor_ < 0)
+        throw io_error(temporary_, "cannot open the temporary file", descriptor_);
+      return;
+    }
+    os_->close(std::exchange(lock_, -1));
+  }
+  throw output_error(path_, "other processes keep writing this output", "wait for them");
+}
+
+/// Gives up a temporary that is not ours, without removing it.
+Error AtomicFile::close_lock(Error error) {
+  os_->close(std::exchange(lock_, -1));
+  return error;
+}
+
+void AtomicFile::discard() noexcept {
+  if (descriptor_ >= 0) os_->close(std::exchange(descriptor_, -1));
+  if (lock_ < 0) return;
+  os_->unlink(temporary_);
+  os_->close(std::exchange(lock_, -1));
+}
+
+void AtomicFile::allocate(std::uint64_t size) {
+  if (const int error = retry([&] { return os_->allocate(descriptor_, size); }); error < 0)
+    throw io_error(path_, fmt::format("cannot reserve {} bytes", size), error);
+}
+
+void AtomicFile::write(std::uint64_t offset, std::span<const std::byte> bytes) {
+  write_fully(*os_, descriptor_, path_, offset, bytes);
+}
+
+void AtomicFile::read(std::uint64_t offset, std::span<std::byte> out) const {
+  read_fully(*os_, descriptor_, path_, offset, out);
+}
+
+void AtomicFile::commit() {
+  if (const int error = retry([&] { return os_->sync(descriptor_); }); error < 0)
+    throw io_error(path_, "cannot write the file to disk", error);
+  // A close that fails may be the first to tell of a lost write. It is never called twice.
+  if (const int error = os_->close(std::exchange(descriptor_, -1)); error < 0 && error != -EINTR)
+    throw io_error(path_, "cannot finish writing the file", error);
+  const std::string directory = directory_of(path_);
+  const int folder = retry([&] { return os_->open(directory, Os::Open::directory); });
+  if (folder < 0) throw io_error(path_, "cannot open folder " + quote(directory), folder);
+  try {
+    publish();
+  } catch (...) {
+    os_->close(folder);
+    throw;
+  }
+  const int synced = retry([&] { return os_->sync(folder); });
+  os_->close(folder);
+  os_->close(std::exchange(lock_, -1));
+  // Some file systems cannot sync a folder; they say EINVAL.
+  if (synced < 0 && synced != -EINVAL)
+    throw io_error(path_, "the file is complete, but its name may not survive a power loss",
+                   synced);
+}
+
+/// Looks at the target once more, for what happened since the start, and renames.
+void AtomicFile::publish() {
+  check(*os_, path_, options_);
+  const int error = retry([&] { return os_->rename(temporary_, path_, options_.replace); });
+  if (error == -EEXIST)
+    throw output_error(path_, "the output appeared while it was being made",
+                       "use --force to replace it, or another name");
+  if (error < 0) throw io_error(path_, "cannot give the file its name", error);
+}
+
+}  // namespace synps

@@ -1,0 +1,87 @@
+#include "synps/form.h"
+
+#include <array>
+
+#include "name_table.h"
+
+namespace synps {
+namespace {
+
+constexpr NameTable<Order, 1> kOrders{{{{Order::rows1, "rows1"}}}};
+constexpr NameTable<Orientation, 2> kOrientations{
+    {{{Orientation::out_in, "out_in"}, {Orientation::in_out, "in_out"}}}};
+constexpr NameTable<Residency, 2> kResidencies{
+    {{{Residency::heap, "heap"}, {Residency::mapped, "mapped"}}}};
+constexpr NameTable<OrderRequest, 2> kOrderRequests{
+    {{{OrderRequest::automatic, "auto"}, {OrderRequest::as_stored, "as_stored"}}}};
+constexpr NameTable<ResidencyRequest, 3> kResidencyRequests{
+    {{{ResidencyRequest::automatic, "auto"},
+      {ResidencyRequest::heap, "heap"},
+      {ResidencyRequest::mapped, "mapped"}}}};
+constexpr NameTable<Encoding::Kind, 3> kEncodings{
+    {{{Encoding::Kind::keep_as_stored, "keep_as_stored"},
+      {Encoding::Kind::dequantize_to, "dequantize_to"},
+      {Encoding::Kind::requantize_to, "requantize_to"}}}};
+
+}  // namespace
+
+std::string to_string(const Encoding& encoding) {
+  std::string text(kEncodings.name(encoding.kind));
+  return encoding.kind == Encoding::Kind::keep_as_stored ? text
+                                                         : text + "(" + encoding.target + ")";
+}
+
+std::optional<Encoding> encoding_from(std::string_view text) {
+  const std::size_t open = text.find('(');
+  const auto kind = kEncodings.value(text.substr(0, open));
+  if (!kind) return std::nullopt;
+  const bool has_target = open != std::string_view::npos;
+  if (has_target != (*kind != Encoding::Kind::keep_as_stored)) return std::nullopt;
+  if (!has_target) return Encoding{};
+  const std::string_view rest = text.substr(open + 1);
+  if (rest.size() < 2 || rest.back() != ')') return std::nullopt;
+  return Encoding{*kind, std::string(rest.substr(0, rest.size() - 1))};
+}
+
+std::string_view to_string(Order order) noexcept {
+  return kOrders.name(order);
+}
+std::string_view to_string(Orientation value) noexcept {
+  return kOrientations.name(value);
+}
+std::string_view to_string(Residency value) noexcept {
+  return kResidencies.name(value);
+}
+std::string_view to_string(OrderRequest value) noexcept {
+  return kOrderRequests.name(value);
+}
+std::string_view to_string(ResidencyRequest value) noexcept {
+  return kResidencyRequests.name(value);
+}
+std::optional<Order> order_from(std::string_view name) noexcept {
+  return kOrders.value(name);
+}
+std::optional<Orientation> orientation_from(std::string_view name) noexcept {
+  return kOrientations.value(name);
+}
+std::optional<Residency> residency_from(std::string_view name) noexcept {
+  return kResidencies.value(name);
+}
+std::optional<OrderRequest> order_request_from(std::string_view name) noexcept {
+  return kOrderRequests.value(name);
+}
+std::optional<ResidencyRequest> residency_request_from(std::string_view name) noexcept {
+  return kResidencyRequests.value(name);
+}
+
+WeightForm resolve_packed_form(const FormRequest& request, bool converts,
+                               const std::string& codec) {
+  WeightForm form;
+  if (converts) form.encoding = {Encoding::Kind::requantize_to, codec};
+  form.orientation = request.orientation;
+  form.residency =
+      request.residency == ResidencyRequest::heap ? Residency::heap : Residency::mapped;
+  return form;
+}
+
+}  // namespace synps

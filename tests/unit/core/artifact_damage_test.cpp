@@ -1,0 +1,203 @@
+// Whatever happens to an artifact's bytes is found and named.
+
+#include <doctest/doctest.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "artifact_samples.h"
+#include "synps/artifact_reader.h"
+#include "temp_dir.h"
+
+namespace synps {
+namespace {
+
+using testing::HalfByteRows;
+using testing::read_file;
+using testing::small_contents;
+using testing::TempDir;
+using testing::write_artifact;
+using testing::write_file;
+
+/// The problems of the file, whether they keep it from opening or not.
+std::vector<Problem> problems_of(const std::string& path) {
+  try {
+    return ArtifactReader(path).check_all();
+  } catch (const Error& error) {
+    CHECK(error.code() == ErrorCode::artifact);
+    return error.problems();
+  }
+}
+
+/// A file whose bytes are changed in place, one at a time.
+class Patient {
+ public:
+  explicit Patient(std::string path)
+      : path_(std::move(path)), bytes_(read_file(path_)), file_(::open(path_.c_str(), O_RDWR)) {
+    REQUIRE(file_ >= 0);
+  }
+  ~Patient() { ::close(file_); }
+
+  std::size_t size() const { return bytes_.size(); }
+  std::vector<Problem> with_byte(std::size_t at, char value) {
+    put(at, value);
+    auto problems = problems_of(path_);
+    put(at, bytes_[at]);
+    return problems;
+  }
+  std::vector<Problem> with_flip(std::size_t at, unsigned bit) {
+    return with_byte(at, static_cast<char>(bytes_[at] ^ (1 << bit)));
+  }
+
+ private:
+  void put(std::size_t at, char value) {
+    REQUIRE(::pwrite(file_, &value, 1, static_cast<off_t>(at)) == 1);
+  }
+
+  std::string path_;
+  std::string bytes_;
+  int file_;
+};
+
+ArtifactContents tiny_contents() {
+  ArtifactContents contents;
+  contents.weights = {testing::dense("b", DType::f32, Shape{3}), testing::packed("p", Shape{3, 4})};
+  contents.metadata = {{"format", "pt"}};
+  return contents;
+}
+
+TEST_CASE("every flipped bit is found") {
+  TempDir dir;
+  write_artifact(dir.file("a"), tiny_contents());
+  Patient patient(dir.file("a"));
+  std::size_t missed = 0;
+  for (std::size_t at = 0; at < patient.size(); ++at)
+    for (unsigned bit = 0; bit < 8; ++bit)
+      if (patient.with_flip(at, bit).empty()) ++missed;
+  CHECK(missed == 0);
+  CHECK(problems_of(dir.file("a")).empty());
+}
+
+TEST_CASE("damage is named by where it is") {
+  TempDir dir;
+  const ArtifactLayout layout = write_artifact(dir.file("a"), small_contents());
+  Patient patient(dir.file("a"));
+  const auto names = [&](std::size_t at, std::string_view place) {
+    CAPTURE(at);
+    bool named = false;
+    for (const Problem& problem : patient.with_flip(at, 3))
+      named = named || to_string(problem).find(place) != std::string::npos;
+    CAPTURE(place);
+    CHECK(named);
+  };
+  const std::uint64_t data = layout.header_bytes;
+  names(3, "header");
+  names(read_file(dir.file("a")).find("norm\":"), "header");
+  names(data - 1, "header");
+  names(data + 40, "__synps__");
+  names(data + layout.index_bytes - 1, "__synps__");
+  names(data + layout.index_bytes + 5, "__synps_sums__");
+  names(data + layout.index_bytes + layout.sums_bytes - 1, "__synps_sums__");
+  for (const StoredWeight& weight : layout.index.weights)
+    for (const StoredComponent& stored : weight.components) {
+      if (stored.stored_bytes == 0) continue;
+      names(data + stored.offset, weight.weight.path);
+      names(data + stored.offset + stored.stored_bytes - 1, weight.weight.path);
+    }
+}
+
+TEST_CASE("every truncation and an appended byte are found") {
+  TempDir dir;
+  write_artifact(dir.file("a"), tiny_contents());
+  const std::string bytes = read_file(dir.file("a"));
+  for (std::size_t size = 0; size < bytes.size(); size += size < 600 ? 1 : 97) {
+    CAPTURE(size);
+    write_file(dir.file("b"), bytes.substr(0, size));
+    CHECK_FALSE(problems_of(dir.file("b")).empty());
+  }
+  write_file(dir.file("b"), bytes.substr(0, bytes.size() - 1));
+  CHECK_FALSE(problems_of(dir.file("b")).empty());
+  write_file(dir.file("b"), bytes + '\0');
+  const auto problems = problems_of(dir.file("b"));
+  REQUIRE_FALSE(problems.empty());
+  CHECK(to_string(problems[0]).find("length") != std::string::npos);
+}
+
+TEST_CASE("two chunks of one size that change places are found") {
+  TempDir dir;
+  ArtifactContents contents;
+  contents.weights = {testing::dense("a", DType::f32, Shape{64, 65536})};
+  const ArtifactLayout layout = write_artifact(dir.file("a"), std::move(contents));
+  const StoredComponent& stored = layout.index.weights[0].components[0];
+  REQUIRE(stored.chunks() > 2);
+  std::string bytes = read_file(dir.file("a"));
+  const std::size_t first = layout.header_bytes + stored.offset;
+  const std::string chunk = bytes.substr(first, stored.chunk_bytes);
+  bytes.replace(first, chunk.size(), bytes.substr(first + chunk.size(), chunk.size()));
+  bytes.replace(first + chunk.size(), chunk.size(), chunk);
+  write_file(dir.file("b"), bytes);
+  CHECK(problems_of(dir.file("b")).size() == 2);
+}
+
+/// Writes an artifact whose index is a lie, with digests that fit it.
+void write_with_index(const std::string& path, ArtifactLayout layout) {
+  const std::string header = render_header(layout, Digest{});
+  layout.index.header = xxh3_128(std::as_bytes(std::span(header)));
+  AtomicFile file(Os::posix(), path, {.replace = true});
+  ArtifactWriter(file, layout).finish();
+  file.commit();
+}
+
+TEST_CASE("an index that lies about places is found although every digest fits") {
+  TempDir dir;
+  const ArtifactLayout good = lay_out(small_contents(), HalfByteRows());
+  write_with_index(dir.file("a"), good);
+  REQUIRE(problems_of(dir.file("a")).empty());
+
+  const auto found = [&](const auto& change) {
+    ArtifactLayout bad = good;
+    change(bad.index.weights[0].components[0]);
+    write_with_index(dir.file("a"), bad);
+    return !problems_of(dir.file("a")).empty();
+  };
+  CHECK(found([](StoredComponent& c) { c.entry = "other#codes"; }));
+  CHECK(found([](StoredComponent& c) { c.offset += 64; }));
+  CHECK(found([](StoredComponent& c) { c.offset -= 64; }));
+  CHECK(found([](StoredComponent& c) { c.first_digest += 1; }));
+}
+
+TEST_CASE("offsets and digests out of range are refused before they are used") {
+  TempDir dir;
+  const ArtifactLayout good = lay_out(small_contents(), HalfByteRows());
+  std::string bytes;
+  {
+    write_with_index(dir.file("a"), good);
+    bytes = read_file(dir.file("a"));
+  }
+  // Put a changed index and matching digests into the finished file.
+  const auto rewritten = [&](const auto& change) {
+    ArtifactLayout bad = good;
+    bad.index = parse_index(bytes.substr(good.header_bytes, good.index_bytes), "a");
+    change(bad.index.weights[0].components[0]);
+    std::string json = to_json(bad.index);
+    REQUIRE(json.size() <= good.index_bytes);
+    json.resize(good.index_bytes, ' ');
+    std::string changed = bytes;
+    changed.replace(good.header_bytes, json.size(), json);
+    const Digest digest = xxh3_128(std::as_bytes(std::span(json)));
+    const std::string header = render_header(good, digest);
+    changed.replace(0, header.size(), header);
+    write_file(dir.file("b"), changed);
+    return problems_of(dir.file("b"));
+  };
+  CHECK(rewritten([](StoredComponent&) {}).empty());
+  CHECK_FALSE(rewritten([](StoredComponent& c) { c.offset = std::uint64_t{1} << 63; }).empty());
+  CHECK_FALSE(rewritten([](StoredComponent& c) { c.offset = ~std::uint64_t{0}; }).empty());
+  CHECK_FALSE(rewritten([](StoredComponent& c) { c.offset = 0; }).empty());
+  CHECK_FALSE(rewritten([](StoredComponent& c) { c.stored_bytes = ~std::uint64_t{0}; }).empty());
+  CHECK_FALSE(rewritten([](StoredComponent& c) { c.first_digest = 100'000; }).empty());
+  CHECK_FALSE(rewritten([](StoredComponent& c) { c.first_digest = ~std::uint64_t{0}; }).empty());
+  CHECK_FALSE(rewritten([](StoredComponent& c) { c.chunk_bytes = 1; }).empty());
+}
+
+}  // namespace
+}  // namespace synps

@@ -1,0 +1,100 @@
+#include <doctest/doctest.h>
+
+#include "artifact_samples.h"
+#include "synps/artifact_reader.h"
+#include "temp_dir.h"
+
+namespace synps {
+namespace {
+
+using testing::read_file;
+using testing::sample_bytes;
+using testing::small_contents;
+using testing::TempDir;
+using testing::write_artifact;
+using testing::write_file;
+
+TEST_CASE("what was written is read back") {
+  TempDir dir;
+  const ArtifactLayout layout = write_artifact(dir.file("a.synps"), small_contents());
+  CHECK(read_file(dir.file("a.synps")).size() == layout.file_bytes);
+  const ArtifactReader reader(dir.file("a.synps"));
+  CHECK(ArtifactReader::recognises(dir.file("a.synps")));
+  CHECK(reader.check_all().empty());
+  CHECK(reader.source_metadata() ==
+        std::map<std::string, std::string>{{"format", "pt"}, {"note", "quote \" and é"}});
+  for (std::size_t w = 0; w < reader.index().weights.size(); ++w) {
+    const StoredWeight& weight = reader.index().weights[w];
+    CHECK(reader.find(weight.weight.path) == &weight);
+    for (std::size_t c = 0; c < weight.components.size(); ++c) {
+      const StoredComponent& stored = weight.components[c];
+      const auto expected = sample_bytes(stored.component.bytes, static_cast<unsigned>(10 * w + c));
+      const auto found = reader.bytes(stored);
+      CHECK(std::equal(found.begin(), found.end(), expected.begin(), expected.end()));
+      for (std::uint64_t chunk = 0; chunk < stored.chunks(); ++chunk)
+        CHECK_NOTHROW(reader.check_chunk(weight, stored, chunk));
+    }
+  }
+  CHECK(reader.find("no such weight") == nullptr);
+}
+
+TEST_CASE("digests told by the writer's caller equal those read back") {
+  TempDir dir;
+  write_artifact(dir.file("a"), small_contents());
+  const ArtifactLayout layout = lay_out(small_contents(), testing::HalfByteRows());
+  AtomicFile file(Os::posix(), dir.file("b"), {});
+  ArtifactWriter writer(file, layout);
+  for (std::size_t w = 0; w < layout.index.weights.size(); ++w)
+    for (std::size_t c = 0; c < layout.index.weights[w].components.size(); ++c) {
+      const StoredComponent& stored = layout.index.weights[w].components[c];
+      auto bytes = sample_bytes(stored.component.bytes, static_cast<unsigned>(10 * w + c));
+      writer.write(w, c, 0, bytes);
+      if (stored.chunks() != 1) continue;
+      bytes.resize(stored.stored_bytes);
+      writer.set_digest(w, c, 0, xxh3_128(bytes));
+    }
+  writer.finish();
+  file.commit();
+  CHECK(read_file(dir.file("a")) == read_file(dir.file("b")));
+}
+
+TEST_CASE("plain safetensors and other files are not artifacts") {
+  TempDir dir;
+  const std::string header = R"({"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}})";
+  std::string text(8, '\0');
+  text[0] = static_cast<char>(header.size());
+  write_file(dir.file("plain"), text + header + "x");
+  for (const std::string& content :
+       {read_file(dir.file("plain")), std::string(), std::string("1234567"), std::string(8, '\xff'),
+        std::string(5000, '\0'), std::string("GGUF and more bytes than eight")}) {
+    write_file(dir.file("other"), content);
+    CHECK_FALSE(ArtifactReader::recognises(dir.file("other")));
+    CHECK_THROWS_AS(ArtifactReader(dir.file("other")), Error);
+  }
+}
+
+TEST_CASE("an artifact without weights is sound") {
+  TempDir dir;
+  write_artifact(dir.file("a"), {});
+  CHECK(ArtifactReader(dir.file("a")).check_all().empty());
+}
+
+TEST_CASE("another format version is named") {
+  TempDir dir;
+  write_artifact(dir.file("a"), small_contents());
+  std::string bytes = read_file(dir.file("a"));
+  const std::string version = R"("synps.version":"0")";
+  bytes.replace(bytes.find(version), version.size(), R"("synps.version":"7")");
+  write_file(dir.file("b"), bytes);
+  CHECK(ArtifactReader::recognises(dir.file("b")));
+  try {
+    const ArtifactReader reader(dir.file("b"));
+    FAIL("no error");
+  } catch (const Error& error) {
+    CHECK(error.code() == ErrorCode::artifact);
+    CHECK(std::string(error.what()).find("'7'") != std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace synps
