@@ -1,1 +1,46 @@
 #include "synps/builtin_codecs.h"
+
+#include <utility>
+
+#include "bf16.h"
+#include "f16.h"
+#include "f32.h"
+#include "f64.h"
+#include "q4_0.h"
+#include "q8_0.h"
+#include "ternary.h"
+#include "ternary_absmean.h"
+#include "ternary_planes.h"
+#include "ternary_tq1_0.h"
+#include "ternary_tq2_0.h"
+
+namespace synps {
+
+std::vector<std::shared_ptr<const Codec>> make_builtin_codecs() {
+  return {
+      make_f32(),
+      make_f16(),
+      make_bf16(),
+      make_f64(),
+      make_q8_0(),
+      make_q4_0(),
+      make_ternary(),
+      make_ternary_absmean(),
+      make_ternary_planes(),
+      make_ternary_tq1_0(),
+      make_ternary_tq2_0(),
+  };
+}
+
+CodecRegistry make_builtin_registry() {
+  CodecRegistry registry;
+  for (auto& codec : make_builtin_codecs()) registry.add(std::move(codec));
+  return registry;
+}
+
+const CodecRegistry& builtin_registry() {
+  static const CodecRegistry registry = make_builtin_registry();
+  return registry;
+}
+
+}  // namespace synps

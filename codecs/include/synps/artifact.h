@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -98,8 +99,15 @@ class Artifact {
     Iterator() = default;
     Iterator(const Artifact* artifact, std::size_t i) : artifact_(artifact), i_(i) {}
     WeightView operator*() const { return artifact_->weight(i_); }
-    Iterator& operator++() { ++i_; return *this; }
-    Iterator operator++(int) { Iterator old = *this; ++i_; return old; }
+    Iterator& operator++() {
+      ++i_;
+      return *this;
+    }
+    Iterator operator++(int) {
+      Iterator old = *this;
+      ++i_;
+      return old;
+    }
     bool operator==(const Iterator& other) const noexcept { return i_ == other.i_; }
 
    private:

@@ -1,0 +1,290 @@
+#include "synps/artifact.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <new>
+#include <utility>
+
+#include "artifact_codecs.h"
+#include "synps/artifact_reader.h"
+#include "synps/builtin_codecs.h"
+#include "synps/checked.h"
+#include "synps/error.h"
+
+namespace synps {
+namespace {
+
+// Where heap components start: as packed ones do in the file, so that code that reads them can
+// rely on it wherever they are.
+constexpr std::size_t kHeapAlignment = 64;
+
+struct AlignedDelete {
+  void operator()(std::byte* bytes) const noexcept {
+    ::operator delete[](bytes, std::align_val_t{kHeapAlignment});
+  }
+};
+using HeapBytes = std::unique_ptr<std::byte[], AlignedDelete>;
+
+HeapBytes allocate_bytes(std::uint64_t size) {
+  return HeapBytes(
+      static_cast<std::byte*>(::operator new[](size, std::align_val_t{kHeapAlignment})));
+}
+
+// A weight as it is in this process.
+struct LoadedWeight {
+  const Codec* codec = nullptr;
+  HeapBytes heap;                                      // null: the components are mapped
+  std::vector<std::span<const std::byte>> components;  // true bytes
+  std::vector<std::size_t> first_flag;                 // a component: its first chunk's flag
+};
+
+Error usage_error(const std::string& file, std::string path, std::string what, std::string found,
+                  std::string want, std::string hint = {}) {
+  return Error({.code = ErrorCode::usage,
+                .file = file,
+                .what = std::move(what),
+                .field = std::move(path),
+                .found = std::move(found),
+                .want = std::move(want),
+                .hint = std::move(hint)});
+}
+
+}  // namespace
+
+struct WeightView::Impl {
+  Impl(const std::string& path, const OpenOptions& options)
+      : reader(path, options.os != nullptr ? *options.os : Os::posix()),
+        codecs(options.codecs != nullptr ? *options.codecs : builtin_registry()),
+        verify_on_use(options.verification == Verification::first_use) {
+    find_codecs();
+    if (options.verification == Verification::all) verify_everything();
+    place_flags();
+    load();
+  }
+
+  const std::vector<StoredWeight>& stored() const noexcept { return reader.index().weights; }
+
+  void find_codecs();
+  void verify_everything() const;
+  void place_flags();
+  void load();
+  void load_to_heap(const StoredWeight& weight, LoadedWeight& loaded);
+  /// Compares the chunks that hold bytes [begin, end) of a component, once each.
+  void verify(std::size_t weight, std::size_t component, std::uint64_t begin,
+              std::uint64_t end) const;
+  std::span<const std::byte> component(std::size_t weight, std::size_t i) const;
+
+  ArtifactReader reader;
+  const CodecRegistry& codecs;
+  bool verify_on_use;
+  std::vector<LoadedWeight> weights;  // in the order of stored()
+  // Whether a chunk's bytes have been compared. Two threads that meet an unset flag both compare,
+  // which is harmless and needs no lock.
+  std::unique_ptr<std::atomic<bool>[]> verified;
+};
+
+void WeightView::Impl::find_codecs() {
+  weights.resize(stored().size());
+  const auto found = codecs_of(reader.path(), stored(), codecs);
+  for (std::size_t i = 0; i < weights.size(); ++i) weights[i].codec = found[i];
+}
+
+void WeightView::Impl::verify_everything() const {
+  std::vector<Problem> problems = reader.check_all(&codecs);
+  if (!problems.empty()) throw Error(std::move(problems));
+}
+
+void WeightView::Impl::place_flags() {
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    for (const StoredComponent& component : stored()[i].components) {
+      weights[i].first_flag.push_back(count);
+      count += component.chunks();
+    }
+  }
+  if (verify_on_use) verified = std::make_unique<std::atomic<bool>[]>(count);
+}
+
+void WeightView::Impl::load() {
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    const StoredWeight& weight = stored()[i];
+    if (weight.form.residency == Residency::heap) {
+      load_to_heap(weight, weights[i]);
+      continue;
+    }
+    for (const StoredComponent& component : weight.components)
+      weights[i].components.push_back(reader.bytes(component));
+  }
+}
+
+// Reading is a heap weight's first use: it is verified here, and the file is not touched for it
+// afterwards.
+void WeightView::Impl::load_to_heap(const StoredWeight& weight, LoadedWeight& loaded) {
+  std::uint64_t size = 0;
+  for (const StoredComponent& component : weight.components)
+    size += checked_round_up(component.stored_bytes, kHeapAlignment).value();
+  try {
+    loaded.heap = allocate_bytes(size);
+  } catch (const std::bad_alloc&) {
+    throw Error({.code = ErrorCode::limit,
+                 .file = reader.path(),
+                 .what = "no memory for a weight that is to be on the heap",
+                 .field = weight.weight.path,
+                 .found = fmt::format("{} bytes", size)});
+  }
+  std::byte* next = loaded.heap.get();
+  for (const StoredComponent& component : weight.components) {
+    const std::span<std::byte> bytes(next, component.stored_bytes);
+    reader.file().read(reader.file_offset(component), bytes);
+    if (verify_on_use) {
+      for (std::uint64_t chunk = 0; chunk < component.chunks(); ++chunk)
+        reader.check_chunk(weight, component, chunk);
+    }
+    loaded.components.push_back(bytes.first(component.component.bytes));
+    next += checked_round_up(component.stored_bytes, kHeapAlignment).value();
+  }
+}
+
+void WeightView::Impl::verify(std::size_t weight, std::size_t component, std::uint64_t begin,
+                              std::uint64_t end) const {
+  if (!verify_on_use || weights[weight].heap != nullptr || begin == end) return;
+  const StoredComponent& stored_component = stored()[weight].components[component];
+  const std::uint64_t last_chunk = stored_component.chunks() - 1;
+  const std::uint64_t first = std::min(begin / stored_component.chunk_bytes, last_chunk);
+  const std::uint64_t last = std::min((end - 1) / stored_component.chunk_bytes, last_chunk);
+  for (std::uint64_t chunk = first; chunk <= last; ++chunk) {
+    std::atomic<bool>& flag = verified[weights[weight].first_flag[component] + chunk];
+    if (flag.load(std::memory_order_acquire)) continue;
+    reader.check_chunk(stored()[weight], stored_component, chunk);
+    flag.store(true, std::memory_order_release);
+  }
+}
+
+std::span<const std::byte> WeightView::Impl::component(std::size_t weight, std::size_t i) const {
+  const std::span<const std::byte> bytes = weights[weight].components[i];
+  verify(weight, i, 0, bytes.size());
+  return bytes;
+}
+
+const std::string& WeightView::path() const noexcept {
+  return stored_->weight.path;
+}
+const Shape& WeightView::shape() const noexcept {
+  return stored_->weight.shape;
+}
+DType WeightView::dtype() const noexcept {
+  return stored_->weight.dtype;
+}
+const WeightForm& WeightView::form() const noexcept {
+  return stored_->form;
+}
+std::size_t WeightView::component_count() const noexcept {
+  return stored_->components.size();
+}
+
+std::span<const std::byte> WeightView::component(std::size_t i) const {
+  if (i >= component_count())
+    throw usage_error(impl_->reader.path(), path(), "no such component",
+                      fmt::format("number {}", i), fmt::format("less than {}", component_count()));
+  return impl_->component(number_, i);
+}
+
+std::span<const std::byte> WeightView::component(std::string_view name) const {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < component_count(); ++i) {
+    const std::string& own = stored_->components[i].component.name;
+    if (own == name) return impl_->component(number_, i);
+    names.push_back(escape_for_display(own));
+  }
+  throw usage_error(impl_->reader.path(), path(), "no such component", quote(name),
+                    fmt::format("{}", fmt::join(names, " or ")));
+}
+
+void WeightView::decode(RowRange rows, std::span<float> out) const {
+  const std::string& file = impl_->reader.path();
+  if (codec_ == nullptr)
+    throw usage_error(file, path(), "nothing decodes this weight",
+                      fmt::format("{} kept as stored", dtype_name(dtype())), "",
+                      "read its bytes with component()");
+  if (!range_fits(rows.first, rows.count, shape().rows()))
+    throw usage_error(file, path(), "rows out of range",
+                      fmt::format("{} rows from row {}", rows.count, rows.first),
+                      fmt::format("rows below {}", shape().rows()));
+  const std::uint64_t columns = shape().columns();
+  // Cannot wrap: not more than the weight's elements.
+  if (out.size() != rows.count * columns)
+    throw usage_error(file, path(), "output of the wrong size",
+                      fmt::format("{} values", out.size()),
+                      fmt::format("{}", rows.count * columns));
+  if (out.empty()) return;
+
+  std::vector<std::span<const std::byte>> in;
+  in.reserve(component_count());
+  for (std::size_t i = 0; i < component_count(); ++i) {
+    std::span<const std::byte> bytes = impl_->weights[number_].components[i];
+    std::uint64_t begin = 0;
+    if (!stored_->components[i].component.per_weight) {
+      const std::uint64_t row_bytes = codec_->row_bytes(i, columns);
+      begin = rows.first * row_bytes;
+      bytes = bytes.subspan(begin, rows.count * row_bytes);
+    }
+    impl_->verify(number_, i, begin, begin + bytes.size());
+    in.push_back(bytes);
+  }
+  codec_->decode({&stored_->weight, rows.first * columns, rows.count, columns}, in, out);
+}
+
+std::vector<float> WeightView::decode() const {
+  // An undecodable weight is refused before memory is taken for it.
+  std::vector<float> values(codec_ != nullptr ? shape().elements() : 0);
+  decode({0, shape().rows()}, values);
+  return values;
+}
+
+Artifact Artifact::open(const std::string& path, const OpenOptions& options) {
+  Artifact artifact;
+  artifact.impl_ = std::make_shared<const WeightView::Impl>(path, options);
+  return artifact;
+}
+
+std::size_t Artifact::size() const noexcept {
+  return impl_->stored().size();
+}
+
+WeightView Artifact::weight(std::size_t i) const {
+  if (i >= size())
+    throw usage_error(impl_->reader.path(), "", "no such weight", fmt::format("number {}", i),
+                      fmt::format("less than {}", size()));
+  WeightView view;
+  view.impl_ = impl_;
+  view.stored_ = &impl_->stored()[i];
+  view.codec_ = impl_->weights[i].codec;
+  view.number_ = i;
+  return view;
+}
+
+WeightView Artifact::operator[](std::string_view path) const {
+  const StoredWeight* found = impl_->reader.find(path);
+  if (found != nullptr) return weight(static_cast<std::size_t>(found - impl_->stored().data()));
+  std::vector<std::string> paths;
+  for (const StoredWeight& stored : impl_->stored()) paths.push_back(stored.weight.path);
+  const auto meant = nearest(path, paths);
+  throw usage_error(impl_->reader.path(), std::string(path), "no such weight", "", "",
+                    meant ? "did you mean " + quote(*meant) + "?" : "");
+}
+
+bool Artifact::contains(std::string_view path) const noexcept {
+  return impl_->reader.find(path) != nullptr;
+}
+
+std::map<std::string, std::string> Artifact::metadata() const {
+  return impl_->reader.source_metadata();
+}
+
+const ArtifactIndex& Artifact::index() const noexcept {
+  return impl_->reader.index();
+}
+
+}  // namespace synps

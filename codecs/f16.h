@@ -1,0 +1,11 @@
+#pragma once
+
+#include <memory>
+
+#include "synps/codec.h"
+
+namespace synps {
+
+std::shared_ptr<const Codec> make_f16();
+
+}  // namespace synps

@@ -1,0 +1,36 @@
+#include "f64.h"
+
+#include "dense_codec.h"
+
+namespace synps {
+namespace {
+
+/// Only read: values go through the program as f32, so that writing f64 would keep nothing more.
+struct F64Format {
+  using Bits = std::uint64_t;
+  static constexpr Bits kInfinity = 0x7FF0'0000'0000'0000u;
+
+  static CodecInfo info() {
+    CodecInfo info;
+    info.package = "f64";
+    info.name = "f64";
+    info.dense = true;
+    info.encodes = false;
+    info.bits_per_weight = 64;
+    info.summary = "IEEE 754 binary64, read only: decodes to f32, rounded to nearest even";
+    info.error_bound = "|x|/2^24 from 2^-126; 2^-150 below; from 2^128 - 2^103 on infinity";
+    // What survives f64 and back to f32; an f64 itself does not.
+    info.exact = dtypes_exact_in_f32();
+    info.dense_dtype = DType::f64;
+    return info;
+  }
+  static float decode(Bits bits) noexcept { return f32_from_f64(std::bit_cast<double>(bits)); }
+};
+
+}  // namespace
+
+std::shared_ptr<const Codec> make_f64() {
+  return std::make_shared<DenseCodec<F64Format>>();
+}
+
+}  // namespace synps

@@ -1,0 +1,11 @@
+#pragma once
+
+#include <memory>
+
+#include "synps/codec.h"
+
+namespace synps {
+
+std::shared_ptr<const Codec> make_q8_0();
+
+}  // namespace synps

@@ -1,0 +1,88 @@
+#include "ternary.h"
+
+#include <cassert>
+
+#include "codec_layout.h"
+#include "least_squares.h"
+#include "ternary_codes.h"
+#include "value_notes.h"
+
+namespace synps {
+namespace {
+
+std::uint8_t trit_of(float value, const TernaryFit& fit) noexcept {
+  const std::uint32_t magnitude = f32_magnitude_bits(value);
+  if (magnitude >= kF32Infinity || !fit.keeps(magnitude)) return kZeroTrit;
+  return value > 0 ? kZeroTrit + 1 : kZeroTrit - 1;
+}
+
+/// Components: `codes`, rows of 32-byte groups; `scales`, one f32 a row.
+class TernaryCodec final : public Codec {
+ public:
+  const CodecInfo& info() const noexcept override { return info_; }
+  Support supports(const Weight& weight) const override {
+    return supports_rows(weight, info_.name);
+  }
+
+  std::vector<Component> components(const Weight& weight) const override {
+    return {row_component(weight, "codes", DType::u8, packed_codes_bytes(weight.shape.columns())),
+            row_component(weight, "scales", DType::f32, 1)};
+  }
+  std::uint64_t row_bytes(std::size_t component, std::uint64_t columns) const override {
+    if (component == 0) return packed_codes_bytes(columns);
+    return columns == 0 ? 0 : sizeof(float);
+  }
+  std::uint64_t row_granule() const noexcept override { return 0; }
+
+  void encode(const Piece& piece, std::span<const float> values, const Analysis*,
+              std::span<const std::span<std::byte>> out, ValueReport& report) const override {
+    const std::size_t columns = piece.columns;
+    const std::size_t codes_bytes = packed_codes_bytes(columns);
+    assert(values.size() == piece.elements());
+    note_non_finite(values, piece.first_element, report);
+    if (columns == 0) return;
+    FitScratch scratch;
+    for (std::size_t r = 0; r < piece.rows; ++r) {
+      const std::span<const float> row = values.subspan(r * columns, columns);
+      const TernaryFit fit = fit_ternary(row, scratch);
+      pack_row(
+          columns, [&](std::size_t i) { return trit_of(row[i], fit); },
+          out[0].data() + r * codes_bytes);
+      store(out[1].data() + r * sizeof(float), fit.scale);
+    }
+  }
+
+  void decode(const Piece& piece, std::span<const std::span<const std::byte>> in,
+              std::span<float> out) const override {
+    const std::size_t columns = piece.columns;
+    const std::size_t codes_bytes = packed_codes_bytes(columns);
+    assert(out.size() == piece.elements());
+    if (columns == 0) return;
+    for (std::size_t r = 0; r < piece.rows; ++r)
+      unpack_row(in[0].data() + r * codes_bytes, load<float>(in[1].data() + r * sizeof(float)),
+                 out.subspan(r * columns, columns));
+  }
+
+ private:
+  static CodecInfo make_info() {
+    CodecInfo info;
+    info.package = "ternary";
+    info.name = "ternary";
+    info.bits_per_weight = 2;
+    info.summary = "two-bit ternary codes and one f32 scale a row, of least squared error";
+    info.error_bound =
+        "the least sum of squares a row that any scale and codes of -1, 0, 1 reach; a row of "
+        "{-s, 0, s} is exact";
+    return info;
+  }
+
+  CodecInfo info_ = make_info();
+};
+
+}  // namespace
+
+std::shared_ptr<const Codec> make_ternary() {
+  return std::make_shared<TernaryCodec>();
+}
+
+}  // namespace synps

@@ -1,0 +1,152 @@
+#include "ternary_planes.h"
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <cmath>
+
+#include "codec_layout.h"
+#include "synps/checked.h"
+#include "ternary_codes.h"
+#include "value_notes.h"
+
+namespace synps {
+namespace {
+
+constexpr std::size_t kPlanes = 8;
+constexpr float kUnit = 2187.0f;  // 3^7: the weight of plane 0, where plane 7 has weight 1
+
+/// Bytes of one row: all its planes.
+constexpr std::uint64_t planes_bytes(std::uint64_t columns) noexcept {
+  return kPlanes * packed_codes_bytes(columns);
+}
+
+/// The row's largest finite magnitude.
+float largest_magnitude(std::span<const float> row) noexcept {
+  float largest = 0;
+  for (const float value : row)
+    if (f32_is_finite(value)) largest = std::max(largest, std::fabs(value));
+  return largest;
+}
+
+/// Balanced base-3 digits of `count` remainders, most significant plane first; plane p of this
+/// group is stored at out + p × plane_bytes. Consumes the remainders.
+void pack_digits(std::array<float, kGroupElements>& remainders, std::size_t plane_bytes,
+                 std::byte* out) noexcept {
+  for (std::size_t plane = 0; plane < kPlanes; ++plane) {
+    GroupTrits trits;
+    for (std::size_t i = 0; i < kGroupElements; ++i) {
+      const float remainder = remainders[i];
+      const int digit = (remainder > 0.5f ? 1 : 0) - (remainder < -0.5f ? 1 : 0);
+      trits[i] = static_cast<std::uint8_t>(digit + 1);
+      remainders[i] = 3.0f * (remainder - static_cast<float>(digit));
+    }
+    pack_group(trits.data(), out + plane * plane_bytes);
+  }
+}
+
+void encode_row(std::span<const float> row, float scale, std::byte* out) noexcept {
+  const std::size_t plane_bytes = packed_codes_bytes(row.size());
+  for (std::size_t first = 0; first < row.size(); first += kGroupElements, out += kGroupBytes) {
+    std::array<float, kGroupElements> remainders{};
+    const std::size_t count = std::min(kGroupElements, row.size() - first);
+    for (std::size_t i = 0; i < count; ++i) {
+      const float value = row[first + i];
+      remainders[i] = scale == 0 || !f32_is_finite(value) ? 0.0f : value / scale;
+    }
+    pack_digits(remainders, plane_bytes, out);
+  }
+}
+
+void decode_row(const std::byte* in, float scale, std::span<float> out) noexcept {
+  const std::size_t plane_bytes = packed_codes_bytes(out.size());
+  for (std::size_t first = 0; first < out.size(); first += kGroupElements, in += kGroupBytes) {
+    std::array<int, kGroupElements> values{};
+    for (std::size_t plane = 0; plane < kPlanes; ++plane) {
+      GroupTrits trits;
+      unpack_group(in + plane * plane_bytes, trits.data());
+      for (std::size_t i = 0; i < kGroupElements; ++i) values[i] = 3 * values[i] + trits[i] - 1;
+    }
+    const std::size_t count = std::min(kGroupElements, out.size() - first);
+    for (std::size_t i = 0; i < count; ++i)
+      out[first + i] = scale * (static_cast<float>(values[i]) / kUnit);
+  }
+}
+
+void note_scale(std::span<const float> row, std::uint64_t first, std::uint16_t scale, float largest,
+                ValueReport& report) {
+  if (scale == 0) note_underflow(row, first, report);
+  if (scale != kF16Infinity) return;
+  for (std::size_t i = 0; i < row.size(); ++i)
+    if (std::fabs(row[i]) == largest) return report.overflow.add(first + i, row[i]);
+}
+
+/// Components: `planes`, for every row its eight planes one after another, each laid out in 32-byte
+/// groups; `scales`, one f16 a row.
+class PlanesCodec final : public Codec {
+ public:
+  const CodecInfo& info() const noexcept override { return info_; }
+  Support supports(const Weight& weight) const override {
+    return supports_rows(weight, info_.id());
+  }
+
+  std::vector<Component> components(const Weight& weight) const override {
+    return {row_component(weight, "planes", DType::u8,
+                          checked_mul(kPlanes, packed_codes_bytes(weight.shape.columns()))),
+            row_component(weight, "scales", DType::f16, 1)};
+  }
+  std::uint64_t row_bytes(std::size_t component, std::uint64_t columns) const override {
+    if (component == 0) return planes_bytes(columns);
+    return columns == 0 ? 0 : sizeof(std::uint16_t);
+  }
+  std::uint64_t row_granule() const noexcept override { return 0; }
+
+  void encode(const Piece& piece, std::span<const float> values, const Analysis*,
+              std::span<const std::span<std::byte>> out, ValueReport& report) const override {
+    const std::size_t columns = piece.columns;
+    assert(values.size() == piece.elements());
+    note_non_finite(values, piece.first_element, report);
+    if (columns == 0) return;
+    for (std::size_t r = 0; r < piece.rows; ++r) {
+      const std::span<const float> row = values.subspan(r * columns, columns);
+      const float largest = largest_magnitude(row);
+      const std::uint16_t scale = f16_from_f32(largest);
+      note_scale(row, piece.first_element + r * columns, scale, largest, report);
+      encode_row(row, f32_from_f16(scale), out[0].data() + r * planes_bytes(columns));
+      store(out[1].data() + r * sizeof scale, scale);
+    }
+  }
+
+  void decode(const Piece& piece, std::span<const std::span<const std::byte>> in,
+              std::span<float> out) const override {
+    const std::size_t columns = piece.columns;
+    assert(out.size() == piece.elements());
+    if (columns == 0) return;
+    for (std::size_t r = 0; r < piece.rows; ++r) {
+      const auto scale = load<std::uint16_t>(in[1].data() + r * sizeof(std::uint16_t));
+      decode_row(in[0].data() + r * planes_bytes(columns), f32_from_f16(scale),
+                 out.subspan(r * columns, columns));
+    }
+  }
+
+ private:
+  static CodecInfo make_info() {
+    CodecInfo info;
+    info.package = "ternary";
+    info.name = "planes";
+    info.bits_per_weight = 16;
+    info.summary = "eight planes of base-3 digits and one f16 scale a row";
+    info.error_bound = "scale x 2.3e-4, scale = max|x| of the row in f16";
+    return info;
+  }
+
+  CodecInfo info_ = make_info();
+};
+
+}  // namespace
+
+std::shared_ptr<const Codec> make_ternary_planes() {
+  return std::make_shared<PlanesCodec>();
+}
+
+}  // namespace synps

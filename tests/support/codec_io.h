@@ -1,0 +1,168 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <random>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "synps/codec.h"
+#include "synps/codec_registry.h"
+
+namespace synps::testing {
+
+using Bytes = std::vector<std::byte>;
+
+/// What a codec stores for a weight, and what it said about the values.
+struct Encoded {
+  std::vector<Bytes> components;
+  ValueReport report;
+};
+
+inline Weight make_weight(Shape shape, DType dtype = DType::f32) {
+  return {"test.weight", std::move(shape), dtype};
+}
+
+/// The whole weight as one piece.
+inline Piece whole(const Weight& weight) {
+  return {&weight, 0, weight.shape.rows(), weight.shape.columns()};
+}
+
+/// A random cut of a weight into pieces: some rows each, or, where the codec allows it, parts of a
+/// row.
+inline std::vector<Piece> random_pieces(const Codec& codec, const Weight& weight,
+                                        std::mt19937& random) {
+  const std::uint64_t rows = weight.shape.rows();
+  const std::uint64_t columns = weight.shape.columns();
+  const std::uint64_t granule = codec.row_granule();
+  std::vector<Piece> pieces;
+  for (std::uint64_t row = 0; row < rows;) {
+    if (granule > 0 && columns > granule && random() % 2 == 0) {
+      const std::uint64_t granules = (columns + granule - 1) / granule;
+      for (std::uint64_t g = 0; g < granules;) {
+        const std::uint64_t count = 1 + random() % (granules - g);
+        const std::uint64_t begin = g * granule;
+        const std::uint64_t end = std::min(columns, (g + count) * granule);
+        pieces.push_back({&weight, row * columns + begin, 1, end - begin});
+        g += count;
+      }
+      ++row;
+    } else {
+      const std::uint64_t count = 1 + random() % (rows - row);
+      pieces.push_back({&weight, row * columns, count, columns});
+      row += count;
+    }
+  }
+  return pieces;
+}
+
+/// Where a piece's bytes lie in a component.
+struct ByteRange {
+  std::size_t offset = 0;
+  std::size_t size = 0;
+};
+
+inline ByteRange byte_range(const Codec& codec, const Component& stored, std::size_t component,
+                            const Piece& piece) {
+  if (stored.per_weight) return {0, stored.bytes};
+  const std::uint64_t columns = piece.weight->shape.columns();
+  if (columns == 0) return {};
+  const std::uint64_t row = piece.first_element / columns;
+  const std::uint64_t column = piece.first_element % columns;
+  return {row * codec.row_bytes(component, columns) + codec.row_bytes(component, column),
+          piece.rows * codec.row_bytes(component, piece.columns)};
+}
+
+/// Encodes values piece by piece. Every piece gets buffers of exactly its size, odd addresses and
+/// a guard behind them; throws when a guard was overwritten.
+inline Encoded encode_pieces(const Codec& codec, const Weight& weight,
+                             std::span<const float> values, const std::vector<Piece>& pieces) {
+  constexpr std::byte kGuard{0xA5};
+  constexpr std::size_t kGuardBytes = 16;
+  const std::vector<Component> stored = codec.components(weight);
+  Encoded encoded;
+  for (const Component& component : stored) encoded.components.emplace_back(component.bytes);
+
+  const std::unique_ptr<Analysis> analysis = codec.begin_analysis(weight);
+  if (analysis) {
+    for (const Piece& piece : pieces)
+      analysis->add(values.subspan(piece.first_element, piece.elements()));
+    for (std::size_t c = 0; c < stored.size(); ++c)
+      if (stored[c].per_weight) analysis->store(c, encoded.components[c]);
+  }
+  for (const Piece& piece : pieces) {
+    std::vector<Bytes> buffers;
+    std::vector<std::span<std::byte>> out;
+    for (std::size_t c = 0; c < stored.size(); ++c) {
+      const std::size_t size =
+          stored[c].per_weight ? 0 : byte_range(codec, stored[c], c, piece).size;
+      buffers.emplace_back(1 + size + kGuardBytes, kGuard);
+      out.push_back(std::span(buffers.back()).subspan(1, size));
+    }
+    ValueReport report;
+    codec.encode(piece, values.subspan(piece.first_element, piece.elements()), analysis.get(), out,
+                 report);
+    encoded.report.merge(report);
+    for (std::size_t c = 0; c < stored.size(); ++c) {
+      const Bytes& buffer = buffers[c];
+      bool intact = buffer.front() == kGuard;
+      for (std::size_t i = 1 + out[c].size(); i < buffer.size(); ++i) intact &= buffer[i] == kGuard;
+      if (!intact) throw std::runtime_error(codec.info().id() + " wrote past its buffer");
+      if (out[c].empty()) continue;
+      std::memcpy(encoded.components[c].data() + byte_range(codec, stored[c], c, piece).offset,
+                  out[c].data(), out[c].size());
+    }
+  }
+  return encoded;
+}
+
+inline Encoded encode_all(const Codec& codec, const Weight& weight, std::span<const float> values) {
+  return encode_pieces(codec, weight, values, {whole(weight)});
+}
+
+/// Decodes piece by piece, from odd addresses.
+inline std::vector<float> decode_pieces(const Codec& codec, const Weight& weight,
+                                        const std::vector<Bytes>& components,
+                                        const std::vector<Piece>& pieces) {
+  const std::vector<Component> stored = codec.components(weight);
+  std::vector<float> values(weight.shape.elements());
+  for (const Piece& piece : pieces) {
+    std::vector<Bytes> buffers;
+    std::vector<std::span<const std::byte>> in;
+    for (std::size_t c = 0; c < stored.size(); ++c) {
+      const ByteRange range = byte_range(codec, stored[c], c, piece);
+      const auto* from = components.at(c).data() + range.offset;
+      buffers.emplace_back(1);
+      buffers.back().insert(buffers.back().end(), from, from + range.size);
+    }
+    for (const Bytes& buffer : buffers) in.push_back(std::span(buffer).subspan(1));
+    codec.decode(piece, in, std::span(values).subspan(piece.first_element, piece.elements()));
+  }
+  return values;
+}
+
+inline std::vector<float> decode_all(const Codec& codec, const Weight& weight,
+                                     const std::vector<Bytes>& components) {
+  return decode_pieces(codec, weight, components, {whole(weight)});
+}
+
+/// Encodes and decodes.
+inline std::vector<float> round_trip(const Codec& codec, const Weight& weight,
+                                     std::span<const float> values) {
+  return decode_all(codec, weight, encode_all(codec, weight, values).components);
+}
+
+/// The name of a codec's golden folder: as a policy writes it, the colon as an underscore.
+inline std::string folder_name(const CodecInfo& info) {
+  std::string name = CodecRegistry::short_name(info);
+  for (char& c : name)
+    if (c == ':') c = '_';
+  return name;
+}
+
+}  // namespace synps::testing

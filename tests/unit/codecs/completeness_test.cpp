@@ -1,0 +1,53 @@
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <set>
+#include <string>
+
+#include "codec_io.h"
+#include "synps/builtin_codecs.h"
+#include "temp_dir.h"
+
+using namespace synps;
+using namespace synps::testing;
+
+namespace {
+
+const std::string kSource = SYNPS_SOURCE_DIR;
+
+}  // namespace
+
+TEST_CASE("every codec has a source file, a golden folder and a section of docs/codecs.md") {
+  const std::string docs = "\n" + read_file(kSource + "/docs/codecs.md");
+  for (const Codec* codec : builtin_registry().all()) {
+    const std::string name = CodecRegistry::short_name(codec->info());
+    const std::string folder = folder_name(codec->info());
+    CAPTURE(name);
+    CHECK(std::filesystem::is_regular_file(kSource + "/codecs/" + folder + ".h"));
+    CHECK(std::filesystem::is_regular_file(kSource + "/codecs/" + folder + ".cpp"));
+    CHECK(std::filesystem::is_regular_file(kSource + "/tests/golden/" + folder + "/manifest.txt"));
+    CHECK(docs.find("\n### `" + name + "`\n") != std::string::npos);
+  }
+}
+
+TEST_CASE("the built-in codecs are the ones that are documented as such") {
+  std::set<std::string> names;
+  for (const Codec* codec : builtin_registry().all()) names.insert(codec->info().id());
+  const std::set<std::string> expected = {"bf16:bf16",       "f16:f16",        "f32:f32",
+                                          "f64:f64",         "q4_0:q4_0",      "q8_0:q8_0",
+                                          "ternary:absmean", "ternary:planes", "ternary:ternary",
+                                          "ternary:tq1_0",   "ternary:tq2_0"};
+  CHECK(names == expected);
+  for (const std::string& name : expected) CHECK(builtin_registry().resolve(name) != nullptr);
+}
+
+TEST_CASE("a dense dtype has one codec") {
+  const CodecRegistry& registry = builtin_registry();
+  for (const DType dtype : {DType::f16, DType::bf16, DType::f32, DType::f64}) {
+    const Codec* codec = registry.for_dtype(dtype);
+    REQUIRE(codec != nullptr);
+    CHECK(codec->info().name == encoding_name(dtype));
+  }
+  CHECK(registry.for_dtype(DType::i64) == nullptr);
+  CHECK(registry.for_dtype(DType::f8_e4m3) == nullptr);
+}

@@ -1,0 +1,13 @@
+#include "codec_conformance.h"
+
+#include "synps/builtin_codecs.h"
+
+using namespace synps;
+using namespace synps::testing;
+
+TEST_CASE("every codec keeps the contract") {
+  for (const Codec* codec : builtin_registry().all()) {
+    CAPTURE(codec->info().id());
+    check_codec_conformance(*codec);
+  }
+}

@@ -1,0 +1,130 @@
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "codec_io.h"
+#include "synps/builtin_codecs.h"
+#include "synps/error.h"
+
+using namespace synps;
+using namespace synps::testing;
+
+namespace {
+
+const Codec& codec(const std::string& name) {
+  const Codec* found = builtin_registry().resolve(name);
+  REQUIRE(found != nullptr);
+  return *found;
+}
+
+std::string reason(const std::string& name, const Shape& shape) {
+  return codec(name).supports(make_weight(shape)).reason;
+}
+
+}  // namespace
+
+TEST_CASE("what a weight of [6, 512] takes") {
+  struct Expected {
+    std::string codec;
+    std::vector<std::string> names;
+    std::vector<Shape> shapes;
+    std::vector<std::uint64_t> bytes;
+    std::uint64_t granule;
+    double bits;
+  };
+  const std::vector<Expected> table = {
+      {"f32", {"values"}, {{6, 512}}, {12288}, 1, 32},
+      {"f16", {"values"}, {{6, 512}}, {6144}, 1, 16},
+      {"bf16", {"values"}, {{6, 512}}, {6144}, 1, 16},
+      {"f64", {"values"}, {{6, 512}}, {24576}, 1, 64},
+      {"q8_0", {"blocks"}, {{6, 544}}, {3264}, 32, 8.5},
+      {"q4_0", {"blocks"}, {{6, 288}}, {1728}, 32, 4.5},
+      {"ternary", {"codes", "scales"}, {{6, 128}, {6, 1}}, {768, 24}, 0, 2},
+      {"ternary:absmean", {"codes", "scales"}, {{6, 128}, {1}}, {768, 4}, 128, 2},
+      {"ternary:tq1_0", {"blocks"}, {{6, 108}}, {648}, 256, 1.6875},
+      {"ternary:tq2_0", {"blocks"}, {{6, 132}}, {792}, 256, 2.0625},
+      {"ternary:planes", {"planes", "scales"}, {{6, 1024}, {6, 1}}, {6144, 12}, 0, 16},
+  };
+  CHECK(table.size() == builtin_registry().all().size());
+  for (const Expected& expected : table) {
+    CAPTURE(expected.codec);
+    const auto stored = codec(expected.codec).components(make_weight({6, 512}));
+    REQUIRE(stored.size() == expected.names.size());
+    for (std::size_t c = 0; c < stored.size(); ++c) {
+      CHECK(stored[c].name == expected.names[c]);
+      CHECK(stored[c].shape == expected.shapes[c]);
+      CHECK(stored[c].bytes == expected.bytes[c]);
+      CHECK(stored[c].per_weight == (expected.codec == "ternary:absmean" && c == 1));
+    }
+    CHECK(codec(expected.codec).row_granule() == expected.granule);
+    CHECK(codec(expected.codec).info().bits_per_weight == expected.bits);
+  }
+}
+
+TEST_CASE("rows that do not fill a group of codes are padded") {
+  for (const std::uint64_t columns : {1u, 100u, 128u, 129u, 1000u}) {
+    const std::uint64_t groups = (columns + 127) / 128;
+    for (const std::string name : {"ternary", "ternary:absmean"})
+      CHECK(codec(name).components(make_weight({3, columns}))[0].bytes == 3 * groups * 32);
+    CHECK(codec("ternary:planes").components(make_weight({3, columns}))[0].bytes ==
+          3 * groups * 32 * 8);
+  }
+}
+
+TEST_CASE("leading extents are kept, a vector is one row") {
+  CHECK(codec("q8_0").components(make_weight({2, 3, 64}))[0].shape == Shape{2, 3, 68});
+  CHECK(codec("q8_0").components(make_weight({64}))[0].shape == Shape{68});
+  CHECK(codec("ternary").components(make_weight({2, 3, 5}))[1].shape == Shape{2, 3, 1});
+  CHECK(codec("ternary").components(make_weight({5}))[1].shape == Shape{1});
+}
+
+TEST_CASE("a weight that does not fit is refused with numbers and a way out") {
+  CHECK(reason("q8_0", {4, 100}) ==
+        "row length 100 is not a multiple of 32, the block of q8_0; choose f16 or set fallback");
+  CHECK(reason("q4_0", {4, 33}) ==
+        "row length 33 is not a multiple of 32, the block of q4_0; choose f16 or set fallback");
+  CHECK(reason("ternary:tq1_0", {4, 384}) ==
+        "row length 384 is not a multiple of 256, the block of ternary:tq1_0; choose f16 or set "
+        "fallback");
+  CHECK(reason("ternary:tq2_0", {}) ==
+        "a scalar has no row of 256 elements that ternary:tq2_0 could pack; choose f16 or set "
+        "fallback");
+  for (const std::string name : {"ternary", "ternary:absmean", "ternary:planes"}) {
+    CHECK(reason(name, {}) ==
+          "a scalar has no row that " + name + " could pack; choose f16 or set fallback");
+    CHECK(reason(name, {7}).empty());
+    CHECK(reason(name, {3, 2, 1}).empty());
+  }
+  for (const std::string name : {"f32", "f16", "bf16", "f64"}) CHECK(reason(name, {}).empty());
+}
+
+TEST_CASE("a weight without elements is stored as nothing") {
+  for (const Codec* each : builtin_registry().all()) {
+    CAPTURE(each->info().id());
+    for (const Shape& shape : {Shape{0}, Shape{0, 7}, Shape{7, 0}, Shape{1u << 20, 1u << 20, 0}}) {
+      const Weight weight = make_weight(shape);
+      CHECK(each->supports(weight).ok);
+      for (const Component& component : each->components(weight))
+        CHECK(component.bytes == (component.per_weight ? 4 : 0));
+    }
+  }
+}
+
+TEST_CASE("a size past 64 bits is an error of kind limit") {
+  const Weight weight = make_weight({std::uint64_t{1} << 62});
+  CHECK_THROWS_AS(codec("f32").components(weight), Error);
+  CHECK(codec("f16").components(weight)[0].bytes == std::uint64_t{1} << 63);
+  const Weight longer = make_weight({std::uint64_t{1} << 63});
+  for (const std::string name : {"f16", "ternary:planes", "f64"}) {
+    try {
+      codec(name).components(longer);
+      FAIL_CHECK("no error from " << name);
+    } catch (const Error& error) {
+      CHECK(error.code() == ErrorCode::limit);
+      CHECK(error.problems().front().field == "test.weight");
+    }
+  }
+  CHECK(codec("ternary").components(longer)[0].bytes == std::uint64_t{1} << 61);
+  const Weight tall = make_weight({std::uint64_t{1} << 62, 2});
+  CHECK_THROWS_AS(codec("ternary").components(tall), Error);
+}
