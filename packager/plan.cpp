@@ -1,1 +1,179 @@
 #include "synps/plan.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "synps/error.h"
+
+namespace synps {
+namespace {
+
+/// Bytes of packed rows, as the weight's codec says.
+class CodecRowBytes final : public RowBytes {
+ public:
+  explicit CodecRowBytes(const CodecRegistry& codecs) : codecs_(codecs) {}
+
+  std::uint64_t of(const StoredWeight& weight, std::size_t component,
+                   std::uint64_t columns) const override {
+    return codecs_.find(weight.codec.package, weight.codec.name)->row_bytes(component, columns);
+  }
+
+ private:
+  const CodecRegistry& codecs_;
+};
+
+Component dense_component(const SourceTensor& tensor) {
+  return {"values", tensor.weight.dtype, tensor.weight.shape, tensor.bytes, false};
+}
+
+std::vector<StoredComponent> without_places(std::vector<Component> components) {
+  std::vector<StoredComponent> stored;
+  stored.reserve(components.size());
+  for (Component& component : components) {
+    StoredComponent& next = stored.emplace_back();
+    next.component = std::move(component);
+  }
+  return stored;
+}
+
+std::vector<Decision> decisions(const WeightResolution& resolution) {
+  std::vector<Decision> result;
+  for (const KeyDecision& decision : resolution.decisions)
+    if (decision.policy != nullptr)
+      result.push_back({decision.key, decision.policy->pattern.text()});
+  std::sort(result.begin(), result.end(),
+            [](const Decision& a, const Decision& b) { return a.key < b.key; });
+  return result;
+}
+
+std::string deciding_pattern(const WeightResolution& resolution) {
+  for (const KeyDecision& decision : resolution.decisions)
+    if (decision.key == "format" && decision.policy != nullptr)
+      return decision.policy->pattern.text();
+  return {};
+}
+
+/// Plans weights one by one.
+class Planner {
+ public:
+  Planner(const Checkpoint& checkpoint, const CodecRegistry& codecs)
+      : checkpoint_(checkpoint), codecs_(codecs) {
+    contents_.metadata = checkpoint.metadata();
+  }
+
+  void add(std::size_t index, const WeightResolution& resolution);
+  Plan finish();
+
+ private:
+  void keep(PlannedWeight& planned, StoredWeight& stored, const SourceTensor& tensor) const;
+  void encode(PlannedWeight& planned, StoredWeight& stored, const SourceTensor& tensor,
+              const Codec& codec) const;
+
+  const Checkpoint& checkpoint_;
+  const CodecRegistry& codecs_;
+  ArtifactContents contents_;
+  Plan plan_;
+};
+
+/// The source's bytes, as they are. They name the dense codec of their dtype where there is one, so
+/// that a reader can decode them.
+void Planner::keep(PlannedWeight& planned, StoredWeight& stored, const SourceTensor& tensor) const {
+  planned.copied = true;
+  const Codec* dense = codecs_.for_dtype(tensor.weight.dtype);
+  stored.codec = dense != nullptr ? CodecRef::of(dense->info()) : CodecRef::keep();
+  stored.components = without_places({dense_component(tensor)});
+}
+
+/// The policy has made sure that something decodes the source and that `codec` encodes.
+void Planner::encode(PlannedWeight& planned, StoredWeight& stored, const SourceTensor& tensor,
+                     const Codec& codec) const {
+  planned.source_codec = codecs_.for_dtype(tensor.weight.dtype);
+  planned.codec = &codec;
+  planned.lossless = codec.info().stores_exactly(tensor.weight.dtype);
+  stored.codec = CodecRef::of(codec.info());
+  stored.components = without_places(codec.components(tensor.weight));
+}
+
+void Planner::add(std::size_t index, const WeightResolution& resolution) {
+  const SourceTensor& tensor = checkpoint_.tensors()[index];
+  PlannedWeight planned;
+  planned.tensor = index;
+  planned.source_bytes = tensor.bytes;
+  planned.policy = deciding_pattern(resolution);
+
+  StoredWeight stored;
+  stored.weight = tensor.weight;
+  stored.source = std::string(encoding_name(tensor.weight.dtype));
+  if (dtype_is_float(tensor.weight.dtype)) stored.compute = resolution.dtype;
+  stored.asked = resolution.form;
+  stored.scheme = resolution.scheme;
+  stored.device = resolution.device;
+  stored.decisions = decisions(resolution);
+
+  const bool empty = tensor.weight.shape.elements() == 0;
+  const bool unchanged = empty || resolution.keep || resolution.codec == nullptr ||
+                         resolution.codec == codecs_.for_dtype(tensor.weight.dtype);
+  if (!empty && resolution.used_fallback) {
+    planned.used_fallback = true;
+    planned.fallback_reason = resolution.fallback_reason;
+  }
+  if (unchanged)
+    keep(planned, stored, tensor);
+  else
+    encode(planned, stored, tensor, *resolution.codec);
+  stored.lossless = planned.lossless;
+  stored.form = resolve_packed_form(resolution.form, !unchanged, stored.codec.id());
+
+  plan_.source_bytes += tensor.bytes;
+  plan_.weights.push_back(std::move(planned));
+  contents_.weights.push_back(std::move(stored));
+}
+
+/// The layout does not know the checkpoint's name; its errors are about the checkpoint.
+ArtifactLayout lay_out_for(const Checkpoint& checkpoint, ArtifactContents contents,
+                           const CodecRegistry& codecs) {
+  try {
+    return lay_out(std::move(contents), CodecRowBytes(codecs));
+  } catch (const Error& error) {
+    std::vector<Problem> problems = error.problems();
+    for (Problem& problem : problems)
+      if (problem.file.empty()) problem.file = checkpoint.path();
+    throw Error(std::move(problems));
+  }
+}
+
+Plan Planner::finish() {
+  plan_.layout = lay_out_for(checkpoint_, std::move(contents_), codecs_);
+  plan_.artifact_bytes = plan_.layout.file_bytes;
+  // Tensors and stored weights are both sorted by path, and are the same weights.
+  for (std::size_t i = 0; i < plan_.weights.size(); ++i) {
+    PlannedWeight& planned = plan_.weights[i];
+    planned.stored = i;
+    const StoredWeight& stored = plan_.stored(planned);
+    for (const StoredComponent& component : stored.components)
+      planned.bytes += component.stored_bytes;
+    (stored.form.residency == Residency::heap ? plan_.resident_bytes : plan_.mapped_bytes) +=
+        planned.bytes;
+  }
+  return std::move(plan_);
+}
+
+}  // namespace
+
+std::vector<WeightFacts> weight_facts(const Checkpoint& checkpoint) {
+  std::vector<WeightFacts> facts;
+  facts.reserve(checkpoint.tensors().size());
+  for (const SourceTensor& tensor : checkpoint.tensors())
+    facts.push_back({tensor.weight, std::string(encoding_name(tensor.weight.dtype))});
+  return facts;
+}
+
+Plan make_plan(const Checkpoint& checkpoint, const Policy& policy, const PlanOptions& options) {
+  const std::vector<WeightResolution> resolutions =
+      policy.resolve(weight_facts(checkpoint), {.allow_unmatched = options.allow_unmatched});
+  Planner planner(checkpoint, policy.codecs());
+  for (std::size_t i = 0; i < resolutions.size(); ++i) planner.add(i, resolutions[i]);
+  return planner.finish();
+}
+
+}  // namespace synps

@@ -11,8 +11,8 @@
 
 namespace synps {
 
-/// Called with bytes of source read so far and in all, from any worker thread, often. Returning
-/// false stops the work with Cancelled.
+/// Called with bytes of source read so far and in all, often, from any worker thread but from one
+/// at a time. Returning false stops the work with Cancelled.
 using ProgressCallback = std::function<bool(std::uint64_t done, std::uint64_t total)>;
 
 /// Thrown when a progress callback asks to stop. Nothing is left behind.

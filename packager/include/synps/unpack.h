@@ -14,9 +14,9 @@ struct UnpackOptions {
 };
 
 struct UnpackReport {
-  std::uint64_t bytes = 0;               ///< of the file written
-  std::vector<std::string> widened;      ///< weights written as f32 because their codec is lossy
-                                         ///< for the source dtype
+  std::uint64_t bytes = 0;           ///< of the file written
+  std::vector<std::string> widened;  ///< weights written as f32 rather than in their source dtype,
+                                     ///< which does not hold what their codec decodes to
 };
 
 /// Writes an artifact's weights as plain safetensors: the source dtype where the stored encoding

@@ -1,0 +1,98 @@
+#include "checkpoint_files.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+namespace synps {
+namespace {
+
+constexpr std::string_view kSingle = "model.safetensors";
+constexpr std::string_view kIndex = "model.safetensors.index.json";
+constexpr std::size_t kMaxListed = 10;
+
+/// Whether the folder has an entry of that name, of any kind: a link that leads nowhere is a
+/// checkpoint that cannot be opened, not one that is not there.
+bool has_entry(Os& os, const std::string& folder, std::string_view name) {
+  FileStatus status;
+  return os.status(join_path(folder, std::string(name)), false, status) == 0;
+}
+
+/// Names of the entries, sorted; hidden ones are no checkpoints.
+std::vector<std::string> visible_names(const std::string& folder) {
+  std::vector<std::string> names;
+  std::error_code error;
+  std::filesystem::directory_iterator entry(folder, error);
+  for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
+    std::string name = entry->path().filename().string();
+    if (!name.starts_with('.')) names.push_back(std::move(name));
+  }
+  if (error)
+    throw Error({.code = ErrorCode::io,
+                 .file = folder,
+                 .what = "cannot list the folder",
+                 .found = error.message()});
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::string list_names(const std::vector<std::string>& names) {
+  if (names.empty()) return "an empty folder";
+  std::string list;
+  for (std::size_t i = 0; i < names.size() && i < kMaxListed; ++i)
+    list += (i == 0 ? "" : ", ") + quote(names[i]);
+  if (names.size() > kMaxListed) list += fmt::format(" and {} more", names.size() - kMaxListed);
+  return list;
+}
+
+/// What to do about a folder without one clear checkpoint.
+std::string folder_hint(const std::vector<std::string>& names,
+                        const std::vector<std::string>& safetensors) {
+  const auto index = std::find_if(names.begin(), names.end(), [](const std::string& name) {
+    return name.ends_with(".safetensors.index.json");
+  });
+  if (index != names.end()) return "name the shard index: " + quote(*index);
+  return safetensors.empty() ? "" : "name the file that is meant";
+}
+
+}  // namespace
+
+std::string join_path(const std::string& folder, const std::string& name) {
+  if (folder.empty() || folder.ends_with('/')) return folder + name;
+  return folder + "/" + name;
+}
+
+CheckpointFile open_checkpoint_file(Os& os, const std::string& path, const std::string& name) {
+  InputFile file(os, path);
+  SafetensorsHeader header = read_safetensors_header(file);
+  if (header.metadata.contains("synps.index"))
+    throw Error({.code = ErrorCode::checkpoint,
+                 .file = path,
+                 .what = "the file is a synps artifact, not a checkpoint",
+                 .field = "__metadata__ key 'synps.index'",
+                 .hint = "use the checkpoint it was packed from, or `synps unpack` it first"});
+  return {std::move(file), std::move(header), name};
+}
+
+std::string checkpoint_in_folder(Os& os, const std::string& folder) {
+  for (const std::string_view name : {kSingle, kIndex})
+    if (has_entry(os, folder, name)) return join_path(folder, std::string(name));
+  const std::vector<std::string> names = visible_names(folder);
+  std::vector<std::string> safetensors;
+  std::copy_if(names.begin(), names.end(), std::back_inserter(safetensors),
+               [](const std::string& name) { return name.ends_with(".safetensors"); });
+  if (safetensors.size() == 1) return join_path(folder, safetensors.front());
+  const bool none = safetensors.empty();
+  throw Error({.code = ErrorCode::checkpoint,
+               .file = folder,
+               .what = none ? "the folder holds no safetensors checkpoint"
+                            : "the folder holds several safetensors files",
+               .found = list_names(none ? names : safetensors),
+               .want = fmt::format("{}, {} or a single *.safetensors", kSingle, kIndex),
+               .hint = folder_hint(names, safetensors)});
+}
+
+}  // namespace synps

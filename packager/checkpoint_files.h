@@ -1,0 +1,40 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "synps/file.h"
+#include "synps/safetensors.h"
+
+namespace synps {
+
+/// A safetensors file of a checkpoint, its header read and sound.
+struct CheckpointFile {
+  InputFile file;
+  SafetensorsHeader header;
+  std::string name;  ///< as the shard index has it; the path for a file on its own
+};
+
+/// Opens a file and reads its header. Throws also Error(checkpoint) for a synps artifact.
+CheckpointFile open_checkpoint_file(Os& os, const std::string& path, const std::string& name);
+
+/// What a folder's checkpoint is, as Hugging Face loaders choose: `model.safetensors`, else
+/// `model.safetensors.index.json`, else the only `*.safetensors`. Throws Error(checkpoint) that
+/// lists what is there when it is none of them, Error(io).
+std::string checkpoint_in_folder(Os& os, const std::string& folder);
+
+/// Opens the shards of an index and checks that they and the index agree. Throws Error with all
+/// problems.
+std::vector<CheckpointFile> open_shards(const InputFile& index);
+
+/// The metadata of all files. A key whose values agree wherever it stands is kept once. A key whose
+/// values differ is kept once a file, as `KEY@FILE`. Throws Error(checkpoint) when such a name is
+/// taken.
+std::map<std::string, std::string> merge_metadata(const std::vector<CheckpointFile>& files,
+                                                  const std::string& path);
+
+/// `folder/name`, or `name` for an empty folder.
+std::string join_path(const std::string& folder, const std::string& name);
+
+}  // namespace synps

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "synps/artifact_index.h"
+#include "synps/codec.h"
+
+namespace synps {
+
+/// Elements that a piece has at most, where the codec can cut there: 512 KiB of f32 values, which
+/// stay in a core's own cache between decode and encode.
+inline constexpr std::uint64_t kPieceElements = 1u << 17;
+
+/// Bytes that are copied or compared at a time.
+inline constexpr std::uint64_t kCopyBytes = 1u << 19;
+
+/// The next piece of `weight` in [from, end): as many whole rows as kPieceElements holds, at least
+/// one; or a part of a row where rows are longer and the codec can cut them. `granule` is the
+/// codec's row_granule(). `from` is where the piece before ended.
+Piece next_piece(const Weight& weight, std::uint64_t from, std::uint64_t end,
+                 std::uint64_t granule);
+
+struct ByteRange {
+  std::uint64_t begin = 0;
+  std::uint64_t size = 0;
+};
+
+/// Where a piece's bytes are in a component that has bytes for every row.
+ByteRange piece_bytes(const Codec& codec, std::size_t component, const Piece& piece);
+
+/// Elements in [0, elements) that are encoded as one unit of work: a chunk of the first component,
+/// or the whole weight where its one row cannot be cut at chunks.
+std::uint64_t unit_elements(const StoredWeight& weight, std::uint64_t granule);
+
+/// Memory that is used again and again, and grows to the largest use.
+template <class T>
+class Buffer {
+ public:
+  std::span<T> take(std::uint64_t count) {
+    if (count > data_.size()) {
+      data_.clear();  // nothing of it is needed any more
+      data_.resize(static_cast<std::size_t>(count));
+    }
+    return std::span<T>(data_).first(static_cast<std::size_t>(count));
+  }
+
+ private:
+  std::vector<T> data_;
+};
+
+}  // namespace synps

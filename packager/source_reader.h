@@ -1,0 +1,25 @@
+#pragma once
+
+#include "pieces.h"
+#include "synps/checkpoint.h"
+#include "synps/codec.h"
+
+namespace synps {
+
+/// Reads pieces of a checkpoint's dense tensor as f32 values, through one buffer that it keeps. For
+/// one thread.
+class SourceReader {
+ public:
+  /// Fills `out` with the piece's values; `codec` decodes the tensor's dtype. Values that f32
+  /// cannot hold (f64 is wider) go into `report`. Throws Error(io).
+  void read(const Checkpoint& checkpoint, const SourceTensor& tensor, const Codec& codec,
+            const Piece& piece, std::span<float> out, ValueReport& report);
+
+ private:
+  Buffer<std::byte> bytes_;
+};
+
+/// Bytes of `elements` elements of a dense dtype; they are whole bytes.
+std::uint64_t dense_bytes(DType dtype, std::uint64_t elements) noexcept;
+
+}  // namespace synps

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "pieces.h"
+#include "synps/artifact_reader.h"
+#include "synps/codec_registry.h"
+
+namespace synps {
+
+/// The codec that decodes a stored weight, or null when its bytes are kept as the source had them
+/// and nothing decodes those. Throws Error(package) when the codec is not known here, or only in an
+/// earlier revision.
+const Codec* stored_codec(const CodecRegistry& codecs, const StoredWeight& weight,
+                          const std::string& file);
+
+/// Whether the bytes of a weight's one component are the source's own: its values, densely, in its
+/// dtype.
+bool stored_as_source(const StoredWeight& weight) noexcept;
+
+/// Reads pieces of a packed weight as f32 values. Bytes are read, not mapped, so that memory stays
+/// bounded and a file that is cut meanwhile is an error. For one thread.
+class StoredReader {
+ public:
+  /// Throws Error(artifact) when the components are not what the codec stores for this weight.
+  StoredReader(const ArtifactReader& artifact, const StoredWeight& weight, const Codec& codec);
+
+  /// Fills `out` with the values of a piece, which is cut as the codec wants it. Throws Error(io).
+  void read(const Piece& piece, std::span<float> out);
+
+ private:
+  void check_components() const;
+
+  const ArtifactReader& artifact_;
+  const StoredWeight& weight_;
+  const Codec& codec_;
+  std::vector<Buffer<std::byte>> buffers_;  ///< one a component
+  std::vector<std::span<const std::byte>> in_;
+};
+
+}  // namespace synps

@@ -1,0 +1,166 @@
+#include "synps/unpack.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "parallel.h"
+#include "pieces.h"
+#include "safetensors_output.h"
+#include "source_reader.h"
+#include "stored_reader.h"
+#include "synps/artifact_reader.h"
+
+namespace synps {
+namespace {
+
+/// How a weight comes back.
+struct UnpackedWeight {
+  const StoredWeight* stored = nullptr;
+  const Codec* codec = nullptr;  ///< decodes; null when the stored bytes are written as they are
+  const Codec* dense = nullptr;  ///< encodes the values in the dtype they are written in
+};
+
+[[noreturn]] void cannot_decode(const ArtifactReader& artifact, const StoredWeight& stored,
+                                std::string what) {
+  throw Error({.code = ErrorCode::artifact,
+               .file = artifact.path(),
+               .what = std::move(what),
+               .field = stored.weight.path,
+               .found = stored.codec.id()});
+}
+
+/// The source dtype where the codec holds each of its values, else f32, which holds every value
+/// that any codec decodes to.
+UnpackedWeight plan_weight(const ArtifactReader& artifact, const StoredWeight& stored,
+                           const CodecRegistry& codecs) {
+  if (stored_as_source(stored)) return {&stored, nullptr, nullptr};
+  const Codec* codec = stored_codec(codecs, stored, artifact.path());
+  if (codec == nullptr) cannot_decode(artifact, stored, "nothing decodes this weight");
+  const DType source = stored.weight.dtype;
+  const Codec* dense = codec->info().stores_exactly(source) ? codecs.for_dtype(source) : nullptr;
+  if (dense == nullptr || !dense->info().encodes) dense = codecs.for_dtype(DType::f32);
+  if (dense == nullptr) cannot_decode(artifact, stored, "no codec writes f32");
+  return {&stored, codec, dense};
+}
+
+class Unpacker {
+ public:
+  Unpacker(const ArtifactReader& artifact, const CodecRegistry& codecs,
+           const UnpackOptions& options, const std::string& output)
+      : artifact_(artifact), options_(options) {
+    for (const StoredWeight& stored : artifact.index().weights) add(stored, codecs);
+    layout_ = lay_out_safetensors(entries_, artifact.source_metadata(), output);
+  }
+
+  void write(AtomicFile& file);
+  UnpackReport report() const { return {layout_.file_bytes, widened_}; }
+
+ private:
+  void add(const StoredWeight& stored, const CodecRegistry& codecs);
+  void check(const StoredWeight& stored) const;
+  void write_bytes(AtomicFile& file, const StoredWeight& stored, std::uint64_t begin,
+                   Progress& progress);
+  void write_values(AtomicFile& file, const UnpackedWeight& weight, std::uint64_t begin,
+                    Progress& progress);
+
+  const ArtifactReader& artifact_;
+  const UnpackOptions& options_;
+  std::vector<UnpackedWeight> weights_;
+  std::vector<SafetensorsEntry> entries_;  ///< one a weight
+  SafetensorsLayout layout_;
+  std::vector<std::string> widened_;
+  Buffer<std::byte> bytes_;
+  Buffer<float> values_;
+};
+
+void Unpacker::add(const StoredWeight& stored, const CodecRegistry& codecs) {
+  const UnpackedWeight weight = plan_weight(artifact_, stored, codecs);
+  const DType dtype =
+      weight.dense != nullptr ? *weight.dense->info().dense_dtype : stored.weight.dtype;
+  if (dtype != stored.weight.dtype) widened_.push_back(stored.weight.path);
+  weights_.push_back(weight);
+  entries_.push_back({stored.weight.path, dtype, stored.weight.shape, 0, 0});
+}
+
+void Unpacker::write(AtomicFile& file) {
+  const std::uint64_t data_bytes = layout_.file_bytes - layout_.header.size();
+  Progress progress(options_.progress, data_bytes);
+  file.allocate(layout_.file_bytes);
+  file.write(0, std::as_bytes(std::span<const char>(layout_.header)));
+  for (const std::size_t i : layout_.order) {
+    const std::uint64_t begin = layout_.header.size() + entries_[i].begin;
+    check(*weights_[i].stored);
+    if (weights_[i].codec == nullptr)
+      write_bytes(file, *weights_[i].stored, begin, progress);
+    else
+      write_values(file, weights_[i], begin, progress);
+  }
+}
+
+/// Damaged bytes are never unpacked.
+void Unpacker::check(const StoredWeight& stored) const {
+  for (const StoredComponent& component : stored.components)
+    for (std::uint64_t chunk = 0; chunk < component.chunks(); ++chunk)
+      artifact_.check_chunk(stored, component, chunk);
+}
+
+void Unpacker::write_bytes(AtomicFile& file, const StoredWeight& stored, std::uint64_t begin,
+                           Progress& progress) {
+  const StoredComponent& component = stored.components.front();
+  const std::uint64_t source = artifact_.file_offset(component);
+  for (std::uint64_t at = 0; at < component.component.bytes;) {
+    const std::span<std::byte> bytes =
+        bytes_.take(std::min(kCopyBytes, component.component.bytes - at));
+    artifact_.file().read(source + at, bytes);
+    file.write(begin + at, bytes);
+    at += bytes.size();
+    progress.advance(bytes.size());
+  }
+}
+
+void Unpacker::write_values(AtomicFile& file, const UnpackedWeight& weight, std::uint64_t begin,
+                            Progress& progress) {
+  const StoredWeight& stored = *weight.stored;
+  const DType dtype = *weight.dense->info().dense_dtype;
+  StoredReader reader(artifact_, stored, *weight.codec);
+  const std::uint64_t elements = stored.weight.shape.elements();
+  for (std::uint64_t at = 0; at < elements;) {
+    const Piece piece = next_piece(stored.weight, at, elements, weight.codec->row_granule());
+    const std::span<float> values = values_.take(piece.elements());
+    reader.read(piece, values);
+    const std::span<std::byte> bytes = bytes_.take(dense_bytes(dtype, piece.elements()));
+    const std::span<std::byte> out[] = {bytes};
+    ValueReport exact_by_construction;
+    weight.dense->encode(piece, values, nullptr, out, exact_by_construction);
+    file.write(begin + dense_bytes(dtype, at), bytes);
+    at += piece.elements();
+    progress.advance(bytes.size());
+  }
+}
+
+void check_unchanged(const ArtifactReader& artifact) {
+  try {
+    artifact.file().check_unchanged();
+  } catch (const Error& error) {
+    std::vector<Problem> problems = error.problems();
+    for (Problem& problem : problems)
+      if (problem.code == ErrorCode::checkpoint) problem.code = ErrorCode::artifact;
+    throw Error(std::move(problems));
+  }
+}
+
+}  // namespace
+
+UnpackReport unpack(const std::string& artifact, const std::string& output,
+                    const CodecRegistry& codecs, const UnpackOptions& options, Os& os) {
+  const ArtifactReader reader(artifact, os);
+  Unpacker unpacker(reader, codecs, options, output);
+  AtomicFile file(os, output, {.replace = options.replace, .inputs = {reader.file().identity()}});
+  unpacker.write(file);
+  check_unchanged(reader);
+  file.commit();
+  return unpacker.report();
+}
+
+}  // namespace synps

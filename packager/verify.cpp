@@ -1,0 +1,133 @@
+#include "synps/verify.h"
+
+#include <memory>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "compare.h"
+#include "parallel.h"
+
+namespace synps {
+namespace {
+
+struct WeightPair {
+  const SourceTensor* source = nullptr;
+  const StoredWeight* stored = nullptr;
+};
+
+Problem weight_problem(const ArtifactReader& artifact, const Weight& weight, std::string what) {
+  return {.code = ErrorCode::artifact,
+          .file = artifact.path(),
+          .what = std::move(what),
+          .field = weight.path};
+}
+
+/// Weights that are the same on both sides; problems for the others.
+std::vector<WeightPair> pair_weights(const Checkpoint& checkpoint, const ArtifactReader& artifact,
+                                     std::vector<Problem>& problems) {
+  std::vector<WeightPair> pairs;
+  const std::vector<SourceTensor>& tensors = checkpoint.tensors();
+  const std::vector<StoredWeight>& weights = artifact.index().weights;
+  std::size_t t = 0;
+  std::size_t w = 0;
+  while (t < tensors.size() || w < weights.size()) {
+    const bool only_source =
+        w == weights.size() ||
+        (t < tensors.size() && tensors[t].weight.path < weights[w].weight.path);
+    const bool only_stored =
+        !only_source && (t == tensors.size() || weights[w].weight.path < tensors[t].weight.path);
+    if (only_source) {
+      problems.push_back(weight_problem(artifact, tensors[t++].weight,
+                                        "the checkpoint's weight is not in the artifact"));
+    } else if (only_stored) {
+      problems.push_back(
+          weight_problem(artifact, weights[w++].weight, "the weight is not in the checkpoint"));
+    } else {
+      pairs.push_back({&tensors[t++], &weights[w++]});
+    }
+  }
+  return pairs;
+}
+
+/// Shape or dtype that is not the source's.
+std::optional<Problem> mismatch(const ArtifactReader& artifact, const WeightPair& pair) {
+  const Weight& source = pair.source->weight;
+  const Weight& stored = pair.stored->weight;
+  if (source == stored) return std::nullopt;
+  Problem problem = weight_problem(artifact, stored, "the weight is not the checkpoint's");
+  problem.found = fmt::format("{} {}", dtype_name(stored.dtype), stored.shape.to_string());
+  problem.want = fmt::format("{} {}", dtype_name(source.dtype), source.shape.to_string());
+  return problem;
+}
+
+/// Adds problems of comparisons, without those that check_all() has told already.
+class ProblemList {
+ public:
+  explicit ProblemList(std::vector<Problem>& problems) : problems_(problems) {
+    for (const Problem& problem : problems) known_.insert(to_string(problem));
+  }
+  void add(const std::vector<Problem>& more) {
+    for (const Problem& problem : more)
+      if (known_.insert(to_string(problem)).second) problems_.push_back(problem);
+  }
+
+ private:
+  std::vector<Problem>& problems_;
+  std::set<std::string> known_;
+};
+
+void compare(const ArtifactReader& artifact, const CodecRegistry& codecs,
+             const VerifyOptions& options, Progress& progress, VerifyReport& report) {
+  const Checkpoint& checkpoint = *options.against;
+  const std::vector<WeightPair> pairs = pair_weights(checkpoint, artifact, report.problems);
+  std::vector<WeightComparison> results(pairs.size());
+  run_parallel(
+      worker_count(options.jobs, pairs.size()), pairs.size(), [&](unsigned, std::uint64_t unit) {
+        const WeightPair& pair = pairs[static_cast<std::size_t>(unit)];
+        WeightComparison& result = results[static_cast<std::size_t>(unit)];
+        if (auto problem = mismatch(artifact, pair)) {
+          result.error.path = pair.stored->weight.path;
+          result.error.lossless = pair.stored->lossless;
+          result.error.compared = result.error.exact = false;
+          result.problems.push_back(std::move(*problem));
+          return;
+        }
+        result = compare_weight(checkpoint, *pair.source, artifact, *pair.stored, codecs, progress);
+      });
+  checkpoint.check_unchanged();
+  ProblemList problems(report.problems);
+  for (WeightComparison& result : results) {
+    problems.add(result.problems);
+    report.weights.push_back(std::move(result.error));
+  }
+}
+
+/// Null, and problems in the report, when the file does not open as an artifact.
+std::unique_ptr<ArtifactReader> open(const std::string& path, Os& os, VerifyReport& report) {
+  try {
+    return std::make_unique<ArtifactReader>(path, os);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::artifact) throw;
+    report.problems = error.problems();
+    return nullptr;
+  }
+}
+
+}  // namespace
+
+VerifyReport verify(const std::string& artifact, const CodecRegistry& codecs,
+                    const VerifyOptions& options, Os& os) {
+  VerifyReport report;
+  const std::unique_ptr<ArtifactReader> reader = open(artifact, os, report);
+  if (reader == nullptr) return report;
+  report.bytes = reader->file().size();
+  const std::uint64_t to_compare = options.against != nullptr ? options.against->data_bytes() : 0;
+  Progress progress(options.progress, report.bytes + to_compare);
+  report.problems = reader->check_all(&codecs);
+  progress.advance(report.bytes);
+  if (options.against != nullptr) compare(*reader, codecs, options, progress, report);
+  return report;
+}
+
+}  // namespace synps

@@ -1,0 +1,131 @@
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "synps/artifact_layout.h"
+#include "synps/artifact_writer.h"
+#include "synps/builtin_codecs.h"
+#include "synps/file.h"
+
+namespace synps::testing {
+
+/// A weight for build_artifact(): its values are encoded by `codec`, or its bytes stored as they
+/// are when that is "keep".
+struct WeightToStore {
+  std::string path;
+  Shape shape;
+  DType dtype = DType::f32;  ///< what the source would have stored
+  std::string codec = "keep";
+  std::vector<float> values;
+  std::vector<std::byte> bytes;
+  ResidencyRequest residency = ResidencyRequest::automatic;
+  bool is_volatile = false;
+};
+
+/// Row sizes as the codecs of a registry give them.
+class CodecRowBytes : public RowBytes {
+ public:
+  explicit CodecRowBytes(const CodecRegistry& codecs) : codecs_(codecs) {}
+
+  std::uint64_t of(const StoredWeight& weight, std::size_t component,
+                   std::uint64_t columns) const override {
+    return codecs_.find(weight.codec.package, weight.codec.name)->row_bytes(component, columns);
+  }
+
+ private:
+  const CodecRegistry& codecs_;
+};
+
+inline StoredWeight describe_weight(const WeightToStore& from, const CodecRegistry& codecs) {
+  StoredWeight stored;
+  stored.weight = {from.path, from.shape, from.dtype};
+  stored.source = encoding_name(from.dtype);
+  stored.asked.residency = from.residency;
+  if (dtype_is_float(from.dtype)) {
+    stored.compute = "f32";
+    stored.scheme = Scheme{};
+    stored.scheme->is_volatile = from.is_volatile;
+    stored.decisions = {{"format", "*"}};
+  }
+  if (from.codec == "keep") {
+    if (stored.scheme) stored.scheme->format = "keep";
+    // The bytes are the source's; where a codec decodes them, the artifact names it.
+    const Codec* dense = codecs.for_dtype(from.dtype);
+    stored.codec = dense != nullptr ? CodecRef::of(dense->info()) : CodecRef::keep();
+    stored.form = resolve_packed_form(stored.asked, false, stored.codec.id());
+    StoredComponent values;
+    values.component = {"values", from.dtype, from.shape, from.bytes.size(), false};
+    stored.components.push_back(values);
+    return stored;
+  }
+  const Codec* codec = codecs.resolve(from.codec);
+  if (codec == nullptr) throw std::runtime_error("no codec " + from.codec);
+  stored.codec = CodecRef::of(codec->info());
+  stored.scheme->format = codec->info().id();
+  stored.lossless = codec->info().stores_exactly(from.dtype);
+  const bool converts = codec->info().dense_dtype != from.dtype;
+  stored.form = resolve_packed_form(stored.asked, converts, codec->info().id());
+  for (Component& component : codec->components(stored.weight)) {
+    StoredComponent placed;
+    placed.component = std::move(component);
+    stored.components.push_back(std::move(placed));
+  }
+  return stored;
+}
+
+/// The bytes of every component, in the codec's order.
+inline std::vector<std::vector<std::byte>> encode_weight(const WeightToStore& from,
+                                                         const CodecRegistry& codecs) {
+  if (from.codec == "keep") return {from.bytes};
+  const Codec& codec = *codecs.resolve(from.codec);
+  const Weight weight{from.path, from.shape, from.dtype};
+  const std::vector<Component> components = codec.components(weight);
+  std::vector<std::vector<std::byte>> bytes(components.size());
+  std::vector<std::span<std::byte>> rows(components.size());
+  std::unique_ptr<Analysis> analysis = codec.begin_analysis(weight);
+  if (analysis) analysis->add(from.values);
+  for (std::size_t i = 0; i < components.size(); ++i) {
+    bytes[i].resize(components[i].bytes);
+    if (components[i].per_weight)
+      analysis->store(i, bytes[i]);
+    else
+      rows[i] = bytes[i];
+  }
+  ValueReport report;
+  const Piece whole{&weight, 0, from.shape.rows(), from.shape.columns()};
+  codec.encode(whole, from.values, analysis.get(), rows, report);
+  return bytes;
+}
+
+/// Writes an artifact of these weights with core and codecs alone.
+inline void build_artifact(const std::string& path, const std::vector<WeightToStore>& weights,
+                           std::map<std::string, std::string> metadata = {},
+                           const CodecRegistry& codecs = builtin_registry()) {
+  ArtifactContents contents;
+  contents.metadata = std::move(metadata);
+  std::map<std::string, const WeightToStore*> by_path;
+  for (const WeightToStore& weight : weights) {
+    contents.weights.push_back(describe_weight(weight, codecs));
+    by_path[weight.path] = &weight;
+  }
+  const ArtifactLayout layout = lay_out(std::move(contents), CodecRowBytes(codecs));
+  AtomicFile file(Os::posix(), path, {});
+  ArtifactWriter writer(file, layout);
+  for (std::size_t w = 0; w < layout.index.weights.size(); ++w) {
+    const WeightToStore& from = *by_path.at(layout.index.weights[w].weight.path);
+    const auto bytes = encode_weight(from, codecs);
+    for (std::size_t c = 0; c < bytes.size(); ++c) writer.write(w, c, 0, bytes[c]);
+  }
+  writer.finish();
+  file.commit();
+}
+
+}  // namespace synps::testing

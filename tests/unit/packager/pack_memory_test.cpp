@@ -1,0 +1,111 @@
+// Peak memory does not grow with the largest weight.
+
+#include <doctest/doctest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+#include "pack_fixture.h"
+#include "synps/pack.h"
+
+using namespace synps;
+using namespace synps::testing;
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SYNPS_SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SYNPS_SANITIZED 1
+#endif
+#endif
+
+namespace {
+
+constexpr long kLimitKib = 100 * 1024;
+
+/// A checkpoint with one bf16 tensor of zeros, as a sparse file.
+void write_sparse(const std::string& path, const std::vector<std::uint64_t>& shape) {
+  const std::uint64_t bytes = Shape(shape).elements() * 2;
+  const std::string json = "{\"w\":{\"dtype\":\"BF16\",\"shape\":[" + std::to_string(shape[0]) +
+                           "," + std::to_string(shape[1]) + "],\"data_offsets\":[0," +
+                           std::to_string(bytes) + "]}}";
+  const std::string header = raw_safetensors(json);
+  write_file(path, header);
+  std::filesystem::resize_file(path, header.size() + bytes);
+}
+
+/// Packs in a child process, which starts with a peak of its own. Returns the child's peak resident
+/// set in KiB, or a negative exit code.
+long peak_of_pack(const std::string& input, const std::string& output, const char* codec,
+                  unsigned jobs) {
+  int pipe[2];
+  REQUIRE(::pipe(pipe) == 0);
+  const pid_t child = ::fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    long peak = -1;
+    try {
+      const Checkpoint checkpoint = Checkpoint::open(input);
+      PackOptions options;
+      options.jobs = jobs;
+      options.replace = true;
+      pack(checkpoint, make_plan(checkpoint, one_format(codec)), output, options);
+      rusage usage{};
+      ::getrusage(RUSAGE_SELF, &usage);
+      peak = usage.ru_maxrss;
+    } catch (const std::exception&) {
+      peak = -2;
+    }
+    const bool told = ::write(pipe[1], &peak, sizeof peak) == sizeof peak;
+    std::_Exit(told ? 0 : 1);
+  }
+  ::close(pipe[1]);
+  long peak = -3;
+  const auto size = ::read(pipe[0], &peak, sizeof peak);
+  ::close(pipe[0]);
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  return size == sizeof peak ? peak : -4;
+}
+
+}  // namespace
+
+TEST_CASE("a tensor of 1.5 GB packs to q8_0 in less than 100 MiB") {
+#ifdef SYNPS_SANITIZED
+  MESSAGE("skipped: a sanitizer's own memory hides what is measured");
+#else
+  TempDir dir;
+  const std::string input = dir.file("model.safetensors");
+  write_sparse(input, {183'105, 4096});  // 1,500,000,000 bytes and a little
+  if (std::filesystem::space(dir.path()).available < 1'000'000'000) {
+    MESSAGE("skipped: less than 1 GB free for the output");
+    return;
+  }
+  const long peak = peak_of_pack(input, dir.file("out"), "q8_0", 0);
+  CAPTURE(peak);
+  CHECK(peak > 0);
+  CHECK(peak < kLimitKib);
+  CHECK(std::filesystem::file_size(dir.file("out")) > 183'105ull * 4096 / 32 * 34);
+#endif
+}
+
+TEST_CASE("one enormous row stays bounded where the codec can cut it, with many workers too") {
+#ifdef SYNPS_SANITIZED
+  MESSAGE("skipped: a sanitizer's own memory hides what is measured");
+#else
+  TempDir dir;
+  const std::string input = dir.file("model.safetensors");
+  write_sparse(input, {2, 67'108'864});  // 256 MiB of bf16, in rows of 128 MiB
+  for (const char* codec : {"q4_0", "ternary:absmean"}) {
+    const long peak = peak_of_pack(input, dir.file("out"), codec, 8);
+    CAPTURE(codec);
+    CAPTURE(peak);
+    CHECK(peak > 0);
+    CHECK(peak < kLimitKib);
+  }
+#endif
+}
