@@ -1,0 +1,148 @@
+// The other side of the test of read_artifact.py.
+//
+//   format_codec_artifact write FILE    an artifact with weights of many shapes in every codec
+//   format_codec_artifact values FILE   every weight as the runtime decodes it: path, a tab, then
+//                                       f32 values in little-endian hex, or `bytes:` and the stored
+//                                       bytes in hex where nothing decodes it
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "artifact_builder.h"
+#include "synps/artifact.h"
+#include "test_values.h"
+
+using namespace synps;
+using namespace synps::testing;
+
+namespace {
+
+const std::vector<Shape> kShapes = {
+    {},       {1},      {5},      {32},      {200},      {512},    {1, 1},         {3, 7}, {3, 64},
+    {2, 100}, {9, 128}, {2, 256}, {2, 3, 5}, {2, 2, 96}, {4, 130}, {1, 2, 1, 256}, {70000}};
+
+// What dense codecs have to keep, or to round: signed zeros, subnormals, ties, the ends of the
+// ranges of f16 and bf16, infinities, NaN with and without a payload.
+std::vector<float> edge_values() {
+  std::vector<float> values = {0.0f,      -0.0f,          1.0f,        -1.0f,     0x1p-24f,
+                               0x1p-25f,  0x1.8p-24f,     0x1p-126f,   0x1p-149f, 65504.0f,
+                               -65504.0f, 1.00048828125f, 2049.0f,     2051.0f,   0x1.01p0f,
+                               0x1.03p0f, 0x1.fep15f,     -0x1.554p-3f};
+  values.push_back(std::numeric_limits<float>::infinity());
+  values.push_back(-std::numeric_limits<float>::infinity());
+  for (const std::uint32_t bits : {0x7FC00000u, 0xFFC00000u, 0x7FE12345u, 0xFFD54321u})
+    values.push_back(std::bit_cast<float>(bits));
+  return values;
+}
+
+// Rows of different magnitude, one of zeros, one already ternary: what scales depend on.
+std::vector<float> matrix_values(const Shape& shape, std::uint32_t seed) {
+  std::vector<float> values = test_values(shape.elements(), seed);
+  const std::size_t columns = shape.columns();
+  for (std::size_t row = 0; row < shape.rows(); ++row) {
+    for (std::size_t column = 0; column < columns; ++column) {
+      float& value = values[row * columns + column];
+      if (row == 1)
+        value = 0.0f;
+      else if (row == 2)
+        value = value == 0.0f ? value : std::copysign(0.37f, value);
+      else
+        value *= std::ldexp(1.0f, static_cast<int>(row % 5) - 2);
+    }
+  }
+  return values;
+}
+
+std::vector<std::byte> bytes_of(const void* data, std::size_t size) {
+  std::vector<std::byte> bytes(size);
+  std::memcpy(bytes.data(), data, size);
+  return bytes;
+}
+
+WeightToStore kept(const std::string& path, DType dtype, const Shape& shape) {
+  WeightToStore weight;
+  weight.path = path;
+  weight.dtype = dtype;
+  weight.shape = shape;
+  weight.bytes.resize(shape.bytes(dtype).value());
+  for (std::size_t i = 0; i < weight.bytes.size(); ++i)
+    weight.bytes[i] = static_cast<std::byte>(i * 37 % 101 + 13);
+  return weight;
+}
+
+std::vector<WeightToStore> all_weights() {
+  std::vector<WeightToStore> weights;
+  std::uint32_t seed = 0;
+  for (const Codec* codec : builtin_registry().all()) {
+    const CodecInfo& info = codec->info();
+    if (!info.encodes) continue;
+    for (const Shape& shape : kShapes) {
+      WeightToStore weight;
+      weight.path = fmt::format("{}.{}", info.id(), fmt::join(shape.extents(), "x"));
+      weight.shape = shape;
+      weight.codec = info.id();
+      weight.is_volatile = shape.rank() == 3;
+      if (!codec->supports({weight.path, shape, DType::f32}).ok) continue;
+      weight.values = matrix_values(shape, ++seed);
+      weights.push_back(weight);
+    }
+    if (!info.dense) continue;
+    WeightToStore edges;
+    edges.path = info.id() + ".edges";
+    edges.values = edge_values();
+    edges.shape = Shape{edges.values.size()};
+    edges.codec = info.id();
+    weights.push_back(edges);
+  }
+  for (const DType dtype : {DType::f64, DType::f32, DType::f16, DType::bf16})
+    weights.push_back(kept(fmt::format("kept.{}", encoding_name(dtype)), dtype, {3, 5}));
+  for (const DType dtype : {DType::i64, DType::u8, DType::boolean, DType::i32})
+    weights.push_back(kept(fmt::format("kept.{}", encoding_name(dtype)), dtype, {2, 3}));
+  weights.push_back(kept("kept.empty", DType::f32, {0, 3}));
+  // A name that looks like a component's: readers go by the index, not by names.
+  weights.push_back(kept("f32:f32.2x100#blocks", DType::f16, {4}));
+  return weights;
+}
+
+void print_values(const std::string& file) {
+  for (const WeightView weight : Artifact::open(file)) {
+    std::vector<std::byte> bytes;
+    const bool decodes = weight.codec() != nullptr;
+    if (decodes) {
+      const std::vector<float> values = weight.decode();
+      bytes = bytes_of(values.data(), values.size() * sizeof(float));
+    } else {
+      const auto stored = weight.component(0);
+      bytes.assign(stored.begin(), stored.end());
+    }
+    fmt::print("{}\t{}{:02x}\n", weight.path(), decodes ? "" : "bytes:", fmt::join(bytes, ""));
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string command = argc == 3 ? argv[1] : "";
+  try {
+    if (command == "write") {
+      build_artifact(argv[2], all_weights());
+    } else if (command == "values") {
+      print_values(argv[2]);
+    } else {
+      fmt::print(stderr, "usage: format_codec_artifact write|values FILE\n");
+      return 2;
+    }
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "format_codec_artifact: error: {}\n", error.what());
+    return 1;
+  }
+  return 0;
+}

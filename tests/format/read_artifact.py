@@ -1,0 +1,140 @@
+"""An independent reader of synps artifacts, written from docs/format.md and docs/codecs.md alone.
+
+Python's standard library only, so without checksums. `read_artifact.py FILE` prints every weight.
+"""
+
+import array
+import json
+import struct
+import sys
+
+WIDTH = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2}  # bytes of the dtypes that decode to floats
+
+
+def floats(bits):
+    """An array of f32 from their bit patterns."""
+    return array.array("f", struct.pack(f"={len(bits)}I", *bits))
+
+
+def f16(raw):
+    def bits(half):
+        sign, exponent, fraction = half >> 15, half >> 10 & 31, half & 1023
+        if exponent == 31:  # a NaN becomes quiet
+            return sign << 31 | 0x7F800000 | fraction << 13 | (0x400000 if fraction else 0)
+        value = fraction * 2.0**-24 if exponent == 0 else (1024 + fraction) * 2.0 ** (exponent - 25)
+        return struct.unpack("<I", struct.pack("<f", -value if sign else value))[0]
+    return floats([bits(half) for half in struct.unpack(f"<{len(raw) // 2}H", raw)])
+
+
+def dense(raw, dtype):
+    count = len(raw) // WIDTH[dtype]
+    if dtype == "F64":
+        return array.array("f", struct.unpack(f"<{count}d", raw))
+    if dtype == "F32":
+        return floats(struct.unpack(f"<{count}I", raw))
+    if dtype == "BF16":
+        return floats([half << 16 for half in struct.unpack(f"<{count}H", raw)])
+    return f16(raw)
+
+
+def blocks(raw, size, decode):
+    for at in range(0, len(raw), size):
+        yield from decode(raw[at:at + size])
+
+
+def q8_0(block):
+    [d] = f16(block[:2])
+    return [q * d for q in struct.unpack("<32b", block[2:])]
+
+
+def q4_0(block):
+    [d] = f16(block[:2])
+    return [((byte >> shift & 15) - 8) * d for shift in (0, 4) for byte in block[2:]]
+
+
+def trits(raw):
+    """Two-bit codes of groups of 128 elements in 32 bytes: -1, 0, 1."""
+    return [(byte >> shift & 3) - 1 for at in range(0, len(raw), 32)
+            for shift in (0, 2, 4, 6) for byte in raw[at:at + 32]]
+
+
+def tq2_0(block):
+    [d] = f16(block[64:])
+    return [t * d for t in trits(block[:64])]
+
+
+def tq1_0(block):
+    [d] = f16(block[52:])
+    return [(((byte * 3**n & 255) * 3 >> 8) - 1) * d
+            for part, count in ((block[:32], 5), (block[32:48], 5), (block[48:52], 4))
+            for n in range(count) for byte in part]
+
+
+def ternary(weight, codes, scales):
+    columns = (weight["shape"] or [1])[-1]
+    row_bytes = (columns + 127) // 128 * 32
+    for row in range(len(codes) // row_bytes if row_bytes else 0):
+        # One scale a row, or one a weight.
+        scale = scales[row] if len(scales) > 1 else scales[0]
+        yield from (t * scale for t in trits(codes[row * row_bytes:][:row_bytes])[:columns])
+
+
+def planes(weight, raw, scales):
+    columns = weight["shape"][-1]
+    plane_bytes = (columns + 127) // 128 * 32
+    for row, scale in enumerate(scales):
+        digits = [trits(raw[(row * 8 + p) * plane_bytes:][:plane_bytes]) for p in range(8)]
+        for column in range(columns):
+            value = 0
+            for plane in digits:
+                value = 3 * value + plane[column]
+            # The quotient is rounded to f32, then the product.
+            yield array.array("f", [value / 2187])[0] * scale
+
+
+def decode(weight, codec, parts):
+    """The f32 values of a weight, or its bytes when they are no floats."""
+    if len(parts) == 1 and "values" in parts:
+        dtype = weight["components"][0]["dtype"]
+        return dense(parts["values"], dtype) if dtype in WIDTH else parts["values"]
+    simple = {"q8_0:q8_0": (34, q8_0), "q4_0:q4_0": (18, q4_0),
+              "ternary:tq1_0": (54, tq1_0), "ternary:tq2_0": (66, tq2_0)}
+    if codec in simple:
+        return array.array("f", blocks(parts["blocks"], *simple[codec]))
+    if codec in ("ternary:ternary", "ternary:absmean"):
+        return array.array("f", ternary(weight, parts["codes"], dense(parts["scales"], "F32")))
+    if codec == "ternary:planes":
+        return array.array("f", planes(weight, parts["planes"], f16(parts["scales"])))
+    raise ValueError(f"{weight['path']}: unknown codec {codec}")
+
+
+def read_index(path):
+    """The index as parsed, its text, and the data section."""
+    with open(path, "rb") as file:
+        content = file.read()
+    [length] = struct.unpack("<Q", content[:8])
+    header = json.loads(content[8:8 + length])
+    if header["__metadata__"].get("synps.version") != "0":
+        raise ValueError("not an artifact of version 0")
+    data = content[8 + length:]
+    begin, end = header["__synps__"]["data_offsets"]
+    return json.loads(data[begin:end]), data[begin:end], data
+
+
+def read_artifact(path):
+    """Path of every weight -> its values (an array of f32), or bytes for what is no float."""
+    index, _, data = read_index(path)
+    result = {}
+    for weight in index["weights"]:
+        codec = index["codecs"][weight["codec"]]
+        if codec["revision"] > 1:
+            raise ValueError(f"{weight['path']}: unknown revision of {codec['name']}")
+        parts = {part["name"]: data[part["offset"]:part["offset"] + part["bytes"]]
+                 for part in weight["components"]}
+        result[weight["path"]] = decode(weight, f"{codec['package']}:{codec['name']}", parts)
+    return result
+
+
+if __name__ == "__main__":
+    for name, values in read_artifact(sys.argv[1]).items():
+        print(name, list(values))
