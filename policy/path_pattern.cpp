@@ -1,1 +1,57 @@
 #include "synps/path_pattern.h"
+
+#include <utility>
+
+#include "path_pattern_program.h"
+#include "pattern_match.h"
+#include "pattern_syntax.h"
+#include "pattern_text.h"
+
+namespace synps {
+namespace {
+
+std::optional<std::string> literal_path(const std::vector<pattern::SegmentPattern>& segments) {
+  std::string path;
+  for (const pattern::SegmentPattern& segment : segments) {
+    if (segment.any_depth || !pattern::is_literal(segment.glob)) return std::nullopt;
+    if (&segment != &segments.front()) path += '.';
+    path += pattern::literal_text(segment.glob);
+  }
+  return path;
+}
+
+bool is_at_or_below(std::string_view path, std::string_view root) {
+  return path.substr(0, root.size()) == root &&
+         (path.size() == root.size() || path[root.size()] == '.');
+}
+
+}  // namespace
+
+PathPattern PathPattern::parse(std::string_view text) {
+  const std::vector<pattern::SegmentPattern> segments = pattern::parse_pattern(text);
+  pattern::Nfa nfa = pattern::compile(segments);
+  std::optional<pattern::Dfa> dfa = pattern::Dfa::build(nfa);
+  PathPattern out;
+  out.program_ = std::make_shared<const Program>(
+      Program{std::string(text), literal_path(segments), std::move(nfa), std::move(dfa)});
+  return out;
+}
+
+const std::string& PathPattern::text() const noexcept {
+  return program_->text;
+}
+
+bool PathPattern::covers(std::string_view path) const {
+  const Program& program = *program_;
+  if (program.literal) return is_at_or_below(path, *program.literal);
+  if (program.dfa) return pattern::table_covers(*program.dfa, program.nfa.alphabet, path);
+  return pattern::automaton_covers(program.nfa, path);
+}
+
+std::string PathPattern::literal(std::string_view path) {
+  // The path of one empty segment needs a pattern that is not an empty text.
+  if (path.empty()) return "{,}";
+  return pattern::escape_literal(path);
+}
+
+}  // namespace synps

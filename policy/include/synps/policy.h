@@ -73,6 +73,7 @@ struct WeightResolution {
   std::string dtype = "f32";       ///< dtype the graph computes in
   FormRequest form;
   std::string device = "local";
+  std::string warning;             ///< what is allowed but most likely not meant; "" for nothing
   std::vector<KeyDecision> decisions;             ///< by key; "format" included when there is one
   std::vector<const PolicyEntry*> policies;       ///< all that cover the path, widest first
 };
@@ -108,8 +109,9 @@ class Policy {
                                         const ResolveOptions& options = {}) const;
 
   /// What the policy says about a path, whether or not a weight has it: support and fallback are
-  /// judged only when `facts` is given. Throws Error(policy) for an ambiguity. For a path that no
-  /// scheme covers, codec is null and decisions lack "format".
+  /// judged only when `facts` is given, and what is wrong with the weight is then a warning. Throws
+  /// Error(policy) for an ambiguity. For a path that no scheme covers, codec is null and decisions
+  /// lack "format".
   WeightResolution explain(std::string_view path, const WeightFacts* facts = nullptr) const;
 
  private:

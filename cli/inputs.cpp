@@ -1,0 +1,89 @@
+#include "inputs.h"
+
+#include <errno.h>
+#include <spdlog/spdlog.h>
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+
+#include "failures.h"
+#include "synps/artifact_reader.h"
+#include "synps/builtin_codecs.h"
+#include "synps/file.h"
+#include "text.h"
+
+namespace synps::cli {
+namespace {
+
+constexpr const char* kDefaultPolicy = "synps.toml";
+constexpr unsigned kMaxJobs = 1024;
+
+FileStatus status_of(const std::string& path) {
+  FileStatus status;
+  const int result = Os::posix().status(path, true, status);
+  if (result == 0) return status;
+  Problem problem;
+  problem.code = ErrorCode::io;
+  problem.file = path;
+  problem.what = "cannot open: " + errno_text(result);
+  throw Error(std::move(problem));
+}
+
+}  // namespace
+
+void add_policy_option(CLI::App& command, std::string& policy) {
+  command.add_option("-p,--policy", policy, "The policy; synps.toml in this folder when not given")
+      ->type_name("FILE");
+}
+
+void add_jobs_option(CLI::App& command, unsigned& jobs) {
+  command
+      .add_option("-j,--jobs", jobs, "Worker threads, 0 for one a core. Never changes the result")
+      ->check(CLI::Range(0u, kMaxJobs).description(""))
+      ->type_name("N");
+}
+
+void add_json_option(CLI::App& command, bool& json) {
+  command.add_flag("--json", json, "Print JSON with stable keys, for programs");
+}
+
+void add_all_option(CLI::App& command, bool& all) {
+  command.add_flag("-a,--all", all, "One row a weight, nothing folded");
+}
+
+bool is_artifact(const std::string& path) {
+  return status_of(path).kind == FileStatus::Kind::regular && ArtifactReader::recognises(path);
+}
+
+Checkpoint open_checkpoint(const std::string& path) {
+  Checkpoint checkpoint = Checkpoint::open(path);
+  spdlog::info("{}: {}, {} of data in {}", escape_for_display(path),
+               counted(checkpoint.tensors().size(), "tensor"), human_bytes(checkpoint.data_bytes()),
+               counted(checkpoint.files().size(), "file"));
+  return checkpoint;
+}
+
+Policy load_policy(const std::string& given) {
+  if (given.empty()) {
+    FileStatus status;
+    if (Os::posix().status(kDefaultPolicy, true, status) == -ENOENT) {
+      Problem problem;
+      problem.code = ErrorCode::usage;
+      problem.what = "no policy was named with -p, and there is no synps.toml in this folder";
+      problem.hint = "name one, or copy synps.toml.example to synps.toml and edit it";
+      throw Error(std::move(problem));
+    }
+  }
+  Policy policy = Policy::load(given.empty() ? kDefaultPolicy : given, builtin_registry());
+  spdlog::info("{}: {}", escape_for_display(policy.file()),
+               policy.entries().size() == 1 ? "1 policy"
+                                            : fmt::format("{} policies", policy.entries().size()));
+  return policy;
+}
+
+FileIdentity identity_of(const std::string& path) {
+  return status_of(path).identity;
+}
+
+}  // namespace synps::cli

@@ -1,0 +1,56 @@
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <memory>
+#include <string>
+
+#include "commands.h"
+#include "inputs.h"
+#include "inspect_output.h"
+#include "standard_streams.h"
+#include "text.h"
+
+namespace synps::cli {
+namespace {
+
+constexpr const char* kFooter =
+    "Reads headers and the index only: `synps verify` looks at the bytes.\n"
+    "\n"
+    "Examples:\n"
+    "  synps inspect model.synps\n"
+    "  synps inspect model/ --all         every weight on its own row";
+
+struct Options {
+  std::string input;
+  bool all = false;
+  bool json = false;
+};
+
+template <typename Input>
+void print(const Input& input, const Options& options) {
+  write_output(options.json ? inspect_json(input)
+                            : inspect_text(input, options.all, output_width()));
+}
+
+int run(const Options& options) {
+  if (is_artifact(options.input))
+    print(ArtifactReader(options.input), options);
+  else
+    print(open_checkpoint(options.input), options);
+  return 0;
+}
+
+}  // namespace
+
+Command make_inspect(CLI::App& program, const CommonOptions&) {
+  const auto options = std::make_shared<Options>();
+  CLI::App* command =
+      program.add_subcommand("inspect", "Show what is in an artifact or a checkpoint");
+  command->footer(kFooter);
+  command->add_option("INPUT", options->input, "An artifact, or a checkpoint")->required();
+  add_all_option(*command, options->all);
+  add_json_option(*command, options->json);
+  return {command, [options] { return run(*options); }};
+}
+
+}  // namespace synps::cli

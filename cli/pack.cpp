@@ -1,0 +1,191 @@
+#include "synps/pack.h"
+
+#include <fmt/core.h>
+#include <spdlog/spdlog.h>
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <memory>
+#include <string>
+
+#include "commands.h"
+#include "inputs.h"
+#include "plan_output.h"
+#include "progress_bar.h"
+#include "standard_streams.h"
+#include "synps/json_writer.h"
+#include "text.h"
+#include "weight_summary.h"
+
+namespace synps::cli {
+namespace {
+
+constexpr const char* kFooter =
+    "CHECKPOINT is a .safetensors file, a shard index, or a Hugging Face folder. The output\n"
+    "appears complete or not at all, and never in place of an input.\n"
+    "\n"
+    "Examples:\n"
+    "  synps pack model/ -p synps.toml -o model.synps\n"
+    "  synps pack model/ -o model.synps --dry-run     as `synps plan`; also checks the output\n"
+    "  synps pack model/ -o model.synps --force       replaces an earlier model.synps";
+
+/// Weights that a note about values names before it only counts the rest.
+constexpr std::size_t kShownFindings = 10;
+
+struct Options {
+  std::string checkpoint;
+  std::string output;
+  std::string policy;
+  bool force = false;
+  bool dry_run = false;
+  bool allow_overflow = false;
+  bool allow_unmatched = false;
+  unsigned jobs = 0;
+  bool all = false;
+  bool json = false;
+};
+
+/// A kind of finding in the values of weights: underflow or overflow.
+struct FindingKind {
+  ValueReport::Finding ValueReport::*member;
+  const char* name;
+  const char* what;  ///< after "15 values "
+};
+constexpr FindingKind kFindingKinds[] = {
+    {&ValueReport::underflow, "underflow", "too small for their codec became zero"},
+    {&ValueReport::overflow, "overflow", "too large for their codec became infinite"},
+};
+
+std::string findings_text(const PackReport& packed, const FindingKind& kind, std::size_t width) {
+  std::uint64_t weights = 0;
+  std::uint64_t values = 0;
+  std::string lines;
+  for (const PackedWeightReport& report : packed.findings) {
+    const ValueReport::Finding& finding = report.values.*kind.member;
+    if (finding.count == 0) continue;
+    values += finding.count;
+    if (++weights > kShownFindings) continue;
+    lines += fmt::format("    {}: {}, first {} at element {}\n", escape_for_display(report.path),
+                         grouped(finding.count), brief_number(finding.first_value),
+                         grouped(finding.first_index));
+  }
+  if (weights == 0) return {};
+  if (weights > kShownFindings)
+    lines += fmt::format("    ... and {}\n", counted(weights - kShownFindings, "more weight"));
+  return wrapped(fmt::format("{}: {} {} in {}", kind.name, counted(values, "value"), kind.what,
+                             counted(weights, "weight")),
+                 width, 4) +
+         "\n" + lines;
+}
+
+std::string packed_text(const WeightReport& report, const PackReport& packed,
+                        const Options& options, std::size_t width) {
+  std::string out = fmt::format("packed {} into {}\n", escape_for_display(options.checkpoint),
+                                escape_for_display(options.output));
+  out += sizes_text(report) + "\n" + codec_totals_text(report, width);
+  if (const std::string fallbacks = fallbacks_text(report, width); !fallbacks.empty())
+    out += "\n" + fallbacks;
+  for (const FindingKind& kind : kFindingKinds)
+    if (const std::string text = findings_text(packed, kind, width); !text.empty())
+      out += "\n" + text;
+  return out;
+}
+
+void write_findings(JsonWriter& json, const PackReport& packed, const FindingKind& kind) {
+  json.begin_array();
+  for (const PackedWeightReport& report : packed.findings) {
+    const ValueReport::Finding& finding = report.values.*kind.member;
+    if (finding.count == 0) continue;
+    json.begin_object().key("path").string(report.path);
+    json.key("count").integer(finding.count);
+    json.key("first_index").integer(finding.first_index);
+    json.key("first_value").number(static_cast<double>(finding.first_value));
+    json.end_object();
+  }
+  json.end_array();
+}
+
+std::string packed_json(const WeightReport& report, const PackReport& packed) {
+  JsonWriter json;
+  json.begin_object();
+  json.key("artifact_bytes").integer(packed.artifact_bytes);
+  json.key("source_bytes").integer(report.source_bytes);
+  json.key("weights").integer(report.weights.size());
+  json.key("codecs");
+  write_codec_totals(json, report);
+  json.key("fallbacks");
+  write_fallbacks(json, report);
+  for (const FindingKind& kind : kFindingKinds) {
+    json.key(kind.name);
+    write_findings(json, packed, kind);
+  }
+  json.end_object();
+  return json.take() + "\n";
+}
+
+PackReport pack_with_progress(const Checkpoint& checkpoint, const Plan& plan, const Policy& policy,
+                              const Options& options, bool quiet) {
+  const GracefulStop graceful;
+  ProgressBar bar("packing", quiet);
+  PackOptions how;
+  how.replace = options.force;
+  how.allow_overflow = options.allow_overflow;
+  how.jobs = options.jobs;
+  how.progress = [&bar](std::uint64_t done, std::uint64_t total) {
+    return bar.update(done, total);
+  };
+  how.protected_files = {identity_of(policy.file())};
+  return pack(checkpoint, plan, options.output, how);
+}
+
+/// The plan, after the checks that packing would make of its output.
+int dry_run(const Checkpoint& checkpoint, const WeightReport& report, const Options& options) {
+  AtomicFile::Options output;
+  output.replace = options.force;
+  output.inputs = checkpoint.inputs();
+  output.inputs.push_back(identity_of(report.policy_file));
+  AtomicFile::check(Os::posix(), options.output, output);
+  write_output(options.json ? plan_json(report)
+                            : plan_text(report, options.checkpoint, options.all, output_width()));
+  return 0;
+}
+
+int run(const Options& options, const CommonOptions& common) {
+  const Checkpoint checkpoint = open_checkpoint(options.checkpoint);
+  const Policy policy = load_policy(options.policy);
+  const Plan plan = make_plan(checkpoint, policy, {.allow_unmatched = options.allow_unmatched});
+  const WeightReport report = report_plan(plan, policy);
+  if (options.dry_run) return dry_run(checkpoint, report, options);
+
+  spdlog::info("{}: writing {}", escape_for_display(options.output),
+               exact_bytes(plan.artifact_bytes));
+  const PackReport packed = pack_with_progress(checkpoint, plan, policy, options, common.quiet);
+  write_output(options.json ? packed_json(report, packed)
+                            : packed_text(report, packed, options, output_width()));
+  return 0;
+}
+
+}  // namespace
+
+Command make_pack(CLI::App& program, const CommonOptions& common) {
+  const auto options = std::make_shared<Options>();
+  CLI::App* command = program.add_subcommand("pack", "Make an artifact of a checkpoint");
+  command->footer(kFooter);
+  command->add_option("CHECKPOINT", options->checkpoint, "The checkpoint to pack")->required();
+  command->add_option("-o,--output", options->output, "The artifact to write")
+      ->type_name("FILE")
+      ->required();
+  add_policy_option(*command, options->policy);
+  command->add_flag("-f,--force", options->force, "Replace an output that exists");
+  add_jobs_option(*command, options->jobs);
+  command->add_flag("-n,--dry-run", options->dry_run, "Only show the plan; write nothing");
+  command->add_flag("--allow-overflow", options->allow_overflow,
+                    "Values too large for their codec may become infinite");
+  command->add_flag("--allow-unmatched", options->allow_unmatched, "Policies may match no weight");
+  command->add_flag("-a,--all", options->all, "With --dry-run: one row a weight");
+  add_json_option(*command, options->json);
+  return {command, [options, &common] { return run(*options, common); }};
+}
+
+}  // namespace synps::cli

@@ -1,0 +1,72 @@
+#include "synps/plan.h"
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+
+#include <memory>
+#include <string>
+
+#include "commands.h"
+#include "failures.h"
+#include "inputs.h"
+#include "plan_output.h"
+#include "standard_streams.h"
+#include "text.h"
+
+namespace synps::cli {
+namespace {
+
+constexpr const char* kFooter =
+    "Reads headers only, and writes nothing. The artifact's size is exact.\n"
+    "For an artifact, shows what loading it does.\n"
+    "\n"
+    "Examples:\n"
+    "  synps plan model/ -p synps.toml\n"
+    "  synps plan model/ --all              every weight on its own row\n"
+    "  synps plan model.synps --json";
+
+struct Options {
+  std::string input;
+  std::string policy;
+  bool allow_unmatched = false;
+  bool all = false;
+  bool json = false;
+};
+
+void print(const WeightReport& report, const Options& options) {
+  write_output(options.json ? plan_json(report)
+                            : plan_text(report, options.input, options.all, output_width()));
+}
+
+int run(const Options& options) {
+  if (is_artifact(options.input)) {
+    if (!options.policy.empty() || options.allow_unmatched)
+      throw usage_error("a policy has no say in how an artifact loads",
+                        "leave out --policy and --allow-unmatched, or name a checkpoint");
+    const ArtifactReader artifact(options.input);
+    print(report_artifact(artifact), options);
+    return 0;
+  }
+  const Checkpoint checkpoint = open_checkpoint(options.input);
+  const Policy policy = load_policy(options.policy);
+  const Plan plan = make_plan(checkpoint, policy, {.allow_unmatched = options.allow_unmatched});
+  print(report_plan(plan, policy), options);
+  return 0;
+}
+
+}  // namespace
+
+Command make_plan_command(CLI::App& program, const CommonOptions&) {
+  const auto options = std::make_shared<Options>();
+  CLI::App* command = program.add_subcommand("plan", "Show what packing or loading does, in bytes");
+  command->footer(kFooter);
+  command->add_option("INPUT", options->input, "A checkpoint, or an artifact")->required();
+  add_policy_option(*command, options->policy);
+  command->add_flag("--allow-unmatched", options->allow_unmatched, "Policies may match no weight");
+  add_all_option(*command, options->all);
+  add_json_option(*command, options->json);
+  return {command, [options] { return run(*options); }};
+}
+
+}  // namespace synps::cli

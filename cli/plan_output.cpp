@@ -1,0 +1,75 @@
+#include "plan_output.h"
+
+#include <fmt/core.h>
+
+#include "synps/error.h"
+#include "synps/json_writer.h"
+#include "text.h"
+#include "weight_summary.h"
+#include "weight_table.h"
+
+namespace synps::cli {
+namespace {
+
+std::string loading_text(const WeightReport& report) {
+  return fmt::format(
+      "  loaded    {} mapped,\n"
+      "            {} on the heap,\n"
+      "            {} made by conversions\n",
+      exact_bytes(report.mapped_bytes), exact_bytes(report.resident_bytes),
+      exact_bytes(report.conversion_bytes));
+}
+
+}  // namespace
+
+std::string sizes_text(const WeightReport& report) {
+  std::uint64_t weights = 0;
+  for (const ReportedWeight& weight : report.weights) weights += weight.bytes;
+  return fmt::format(
+      "  source    {} in {}\n"
+      "  artifact  {}, {} of the source;\n"
+      "            {} of them header, index and checksums\n",
+      exact_bytes(report.source_bytes), counted(report.weights.size(), "weight"),
+      exact_bytes(report.artifact_bytes), percent(report.artifact_bytes, report.source_bytes),
+      exact_bytes(report.artifact_bytes - weights));
+}
+
+std::string plan_text(const WeightReport& report, const std::string& input, bool all,
+                      std::size_t width) {
+  std::string out = report.policy_file.empty()
+                        ? fmt::format("plan for loading {}\n", escape_for_display(input))
+                        : fmt::format("plan for packing {} under {}\n", escape_for_display(input),
+                                      escape_for_display(report.policy_file));
+  out += sizes_text(report) + loading_text(report);
+  if (!report.fits) out += "  does not fit\n";
+  out += "\n" + codec_totals_text(report, width);
+  if (const std::string fallbacks = fallbacks_text(report, width); !fallbacks.empty())
+    out += "\n" + fallbacks;
+  out += "\n" + weight_table(weight_lines(report), all, width);
+  return out;
+}
+
+std::string plan_json(const WeightReport& report) {
+  JsonWriter json;
+  json.begin_object();
+  json.key("artifact_bytes").integer(report.artifact_bytes);
+  json.key("source_bytes").integer(report.source_bytes);
+  json.key("resident_bytes").integer(report.resident_bytes);
+  json.key("mapped_bytes").integer(report.mapped_bytes);
+  json.key("conversion_bytes").integer(report.conversion_bytes);
+  json.key("fits").boolean(report.fits);
+  json.key("codecs");
+  write_codec_totals(json, report);
+  json.key("fallbacks");
+  write_fallbacks(json, report);
+  json.key("weights").begin_array();
+  for (const ReportedWeight& weight : report.weights) {
+    json.begin_object();
+    write_weight_fields(json, weight);
+    json.end_object();
+  }
+  json.end_array().end_object();
+  return json.take() + "\n";
+}
+
+}  // namespace synps::cli

@@ -1,0 +1,77 @@
+#include "synps/verify.h"
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "commands.h"
+#include "failures.h"
+#include "inputs.h"
+#include "progress_bar.h"
+#include "standard_streams.h"
+#include "synps/builtin_codecs.h"
+#include "text.h"
+#include "verify_output.h"
+
+namespace synps::cli {
+namespace {
+
+constexpr const char* kFooter =
+    "Checks every byte of the artifact. With --against also every value: that the lossless\n"
+    "weights are equal bit for bit, and how far the others are off. Exits 5 for a problem.\n"
+    "\n"
+    "Examples:\n"
+    "  synps verify model.synps\n"
+    "  synps verify model.synps --against model/ --json";
+
+struct Options {
+  std::string artifact;
+  std::string against;
+  unsigned jobs = 0;
+  bool all = false;
+  bool json = false;
+};
+
+VerifyReport verify_with_progress(const Options& options, bool quiet) {
+  std::optional<Checkpoint> checkpoint;
+  if (!options.against.empty()) checkpoint.emplace(open_checkpoint(options.against));
+  ProgressBar bar("verifying", quiet);
+  VerifyOptions how;
+  how.against = checkpoint ? &*checkpoint : nullptr;
+  how.jobs = options.jobs;
+  how.progress = [&bar](std::uint64_t done, std::uint64_t total) {
+    return bar.update(done, total);
+  };
+  return verify(options.artifact, builtin_registry(), how);
+}
+
+int run(const Options& options, const CommonOptions& common) {
+  const VerifyReport report = verify_with_progress(options, common.quiet);
+  write_output(options.json ? verify_json(report)
+                            : verify_text(report, options.artifact, options.against, options.all,
+                                          output_width()));
+  if (report.ok()) return 0;
+  write_error(error_lines(report.problems));
+  return static_cast<int>(ErrorCode::artifact);
+}
+
+}  // namespace
+
+Command make_verify(CLI::App& program, const CommonOptions& common) {
+  const auto options = std::make_shared<Options>();
+  CLI::App* command =
+      program.add_subcommand("verify", "Check an artifact, alone or against its checkpoint");
+  command->footer(kFooter);
+  command->add_option("ARTIFACT", options->artifact, "The artifact to check")->required();
+  command->add_option("--against", options->against, "The checkpoint that it was packed from")
+      ->type_name("CHECKPOINT");
+  add_jobs_option(*command, options->jobs);
+  add_all_option(*command, options->all);
+  add_json_option(*command, options->json);
+  return {command, [options, &common] { return run(*options, common); }};
+}
+
+}  // namespace synps::cli

@@ -1,0 +1,107 @@
+#include "weight_report.h"
+
+#include <fmt/core.h>
+
+#include <map>
+#include <string_view>
+
+namespace synps::cli {
+namespace {
+
+/// "" when no policy decided the format.
+std::string format_policy(const StoredWeight& weight) {
+  for (const Decision& decision : weight.decisions)
+    if (decision.key == "format") return decision.pattern;
+  return {};
+}
+
+std::string encodings(const ReportedWeight& weight) {
+  const StoredWeight& stored = *weight.stored;
+  std::string text = stored.form.encoding.kind == Encoding::Kind::keep_as_stored
+                         ? stored.source + " kept as stored"
+                         : stored.source + " -> " + short_codec(stored.codec.id());
+  if (weight.fallback) text += " instead of " + short_codec(stored.scheme->format);
+  return text;
+}
+
+}  // namespace
+
+std::string short_codec(const std::string& id) {
+  const std::size_t colon = id.find(':');
+  if (colon == std::string::npos) return id;
+  return std::string_view(id).substr(0, colon) == std::string_view(id).substr(colon + 1)
+             ? id.substr(0, colon)
+             : id;
+}
+
+std::uint64_t stored_bytes(const StoredWeight& weight) noexcept {
+  std::uint64_t sum = 0;
+  for (const StoredComponent& component : weight.components) sum += component.stored_bytes;
+  return sum;
+}
+
+WeightReport report_plan(const Plan& plan, const Policy& policy) {
+  std::map<std::string, std::uint32_t> lines;
+  for (const PolicyEntry& entry : policy.entries())
+    lines.emplace(entry.pattern.text(), entry.place.line);
+
+  WeightReport report;
+  report.policy_file = policy.file();
+  for (const PlannedWeight& planned : plan.weights) {
+    ReportedWeight weight;
+    weight.stored = &plan.stored(planned);
+    weight.source_bytes = planned.source_bytes;
+    weight.bytes = planned.bytes;
+    weight.policy = planned.policy;
+    if (const auto line = lines.find(planned.policy); line != lines.end())
+      weight.policy_line = line->second;
+    weight.fallback = planned.used_fallback;
+    weight.fallback_reason = planned.fallback_reason;
+    report.weights.push_back(std::move(weight));
+  }
+  report.source_bytes = plan.source_bytes;
+  report.artifact_bytes = plan.artifact_bytes;
+  report.resident_bytes = plan.resident_bytes;
+  report.mapped_bytes = plan.mapped_bytes;
+  report.conversion_bytes = plan.conversion_bytes;
+  report.fits = plan.fits;
+  return report;
+}
+
+WeightReport report_artifact(const ArtifactReader& artifact) {
+  WeightReport report;
+  for (const StoredWeight& stored : artifact.index().weights) {
+    ReportedWeight weight;
+    weight.stored = &stored;
+    weight.source_bytes = stored.weight.shape.bytes(stored.weight.dtype).value_or(0);
+    weight.bytes = stored_bytes(stored);
+    weight.policy = format_policy(stored);
+    // Weights without elements are kept whatever their scheme says: no fallback.
+    weight.fallback = stored.scheme && stored.scheme->format != "keep" &&
+                      stored.scheme->format != stored.codec.id() &&
+                      stored.weight.shape.elements() != 0;
+    report.source_bytes += weight.source_bytes;
+    (stored.form.residency == Residency::heap ? report.resident_bytes : report.mapped_bytes) +=
+        weight.bytes;
+    report.weights.push_back(std::move(weight));
+  }
+  report.artifact_bytes = artifact.file().size();
+  return report;
+}
+
+std::string describe(const ReportedWeight& weight, const std::string& policy_file) {
+  const StoredWeight& stored = *weight.stored;
+  std::string text =
+      fmt::format("{}, {}, {}, {}", encodings(weight), stored.lossless ? "lossless" : "lossy",
+                  to_string(stored.form.order), to_string(stored.form.residency));
+  if (stored.form.orientation != Orientation::out_in)
+    text += fmt::format(", {}", to_string(stored.form.orientation));
+  if (stored.scheme && stored.scheme->is_volatile) text += ", volatile";
+  if (weight.policy.empty()) return text + "; no policy needed";
+  text += "; by " + escape_for_display(weight.policy);
+  if (weight.policy_line != 0)
+    text += fmt::format(" ({}:{})", escape_for_display(policy_file), weight.policy_line);
+  return text;
+}
+
+}  // namespace synps::cli

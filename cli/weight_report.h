@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "synps/artifact_reader.h"
+#include "synps/plan.h"
+#include "synps/policy.h"
+
+namespace synps::cli {
+
+/// What plan, pack and inspect show of a weight of an artifact, written or to be written.
+struct ReportedWeight {
+  const StoredWeight* stored = nullptr;
+  std::uint64_t source_bytes = 0;
+  std::uint64_t bytes = 0;        ///< in the artifact, padding included
+  std::string policy;             ///< pattern that decided the format; "" when none was needed
+  std::uint32_t policy_line = 0;  ///< 0: unknown
+  bool fallback = false;          ///< its scheme's codec could not be used
+  std::string fallback_reason;    ///< "" when unknown: an artifact does not hold it
+};
+
+/// A whole artifact, written or to be written. Refers to the plan or reader it was made of.
+struct WeightReport {
+  std::string policy_file;              ///< "" for an artifact that exists
+  std::vector<ReportedWeight> weights;  ///< by the bytes of the path
+  std::uint64_t source_bytes = 0;
+  std::uint64_t artifact_bytes = 0;
+  std::uint64_t resident_bytes = 0;
+  std::uint64_t mapped_bytes = 0;
+  std::uint64_t conversion_bytes = 0;
+  bool fits = true;
+};
+
+WeightReport report_plan(const Plan& plan, const Policy& policy);
+/// What loading the artifact does.
+WeightReport report_artifact(const ArtifactReader& artifact);
+
+/// `package:export` as short as a policy may write it: "q8_0" for "q8_0:q8_0".
+std::string short_codec(const std::string& id);
+
+/// Bytes a weight takes in an artifact, padding included.
+std::uint64_t stored_bytes(const StoredWeight& weight) noexcept;
+
+/// One line for people about what becomes of a weight: encodings, loss, form, and the policy.
+std::string describe(const ReportedWeight& weight, const std::string& policy_file);
+
+}  // namespace synps::cli

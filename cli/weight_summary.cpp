@@ -1,0 +1,164 @@
+#include "weight_summary.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "path_folding.h"
+#include "synps/error.h"
+#include "table.h"
+#include "text.h"
+
+namespace synps::cli {
+namespace {
+
+/// Rows of paths that a note names before it only counts the rest.
+constexpr std::size_t kShownPaths = 4;
+
+std::string codec_label(const std::string& id) {
+  return id == CodecRef::keep().name ? "kept as stored" : short_codec(id);
+}
+
+}  // namespace
+
+std::vector<CodecTotal> totals_by_codec(const WeightReport& report) {
+  std::map<std::pair<std::string, bool>, CodecTotal> totals;
+  for (const ReportedWeight& weight : report.weights) {
+    const StoredWeight& stored = *weight.stored;
+    CodecTotal& total = totals[{stored.codec.id(), stored.lossless}];
+    total.codec = stored.codec.id();
+    total.lossless = stored.lossless;
+    total.weights += 1;
+    total.elements += stored.weight.shape.elements();
+    total.source_bytes += weight.source_bytes;
+    total.bytes += weight.bytes;
+  }
+  std::vector<CodecTotal> out;
+  for (auto& entry : totals) out.push_back(std::move(entry.second));
+  std::stable_sort(out.begin(), out.end(),
+                   [](const CodecTotal& a, const CodecTotal& b) { return a.bytes > b.bytes; });
+  return out;
+}
+
+std::vector<FallbackGroup> fallback_groups(const WeightReport& report) {
+  std::map<std::tuple<std::string, std::string, std::uint64_t>, FallbackGroup> groups;
+  for (const ReportedWeight& weight : report.weights) {
+    if (!weight.fallback) continue;
+    const StoredWeight& stored = *weight.stored;
+    const std::string& wanted = stored.scheme->format;
+    const std::uint64_t columns = stored.weight.shape.columns();
+    FallbackGroup& group = groups[{wanted, stored.codec.id(), columns}];
+    if (group.paths.empty()) group.reason = weight.fallback_reason;
+    group.wanted = wanted;
+    group.used = stored.codec.id();
+    group.columns = columns;
+    group.paths.push_back(stored.weight.path);
+  }
+  std::vector<FallbackGroup> out;
+  for (auto& entry : groups) out.push_back(std::move(entry.second));
+  return out;
+}
+
+std::string codec_totals_text(const WeightReport& report, std::size_t width) {
+  using enum Table::Align;
+  Table table({{"CODEC", left},
+               {"WEIGHTS", right},
+               {"SOURCE BYTES", right},
+               {"BYTES", right},
+               {"BITS", right},
+               {"VALUES", left}});
+  for (const CodecTotal& total : totals_by_codec(report))
+    table.add({codec_label(total.codec), grouped(total.weights), grouped(total.source_bytes),
+               grouped(total.bytes), bits_each(total.bytes, total.elements),
+               total.lossless ? "lossless" : "lossy"});
+  return table.render(width);
+}
+
+std::string fallbacks_text(const WeightReport& report, std::size_t width) {
+  std::string out;
+  for (const FallbackGroup& group : fallback_groups(report)) {
+    std::string line = fmt::format(
+        "fallback: {} with rows of {}: {} instead of {}", counted(group.paths.size(), "weight"),
+        counted(group.columns, "element"), short_codec(group.used), short_codec(group.wanted));
+    if (!group.reason.empty()) line += " (" + escape_for_display(group.reason) + ")";
+    out += wrapped(line, width, 4) + "\n";
+    std::vector<FoldItem> items;
+    for (const std::string& path : group.paths) items.push_back({path, ""});
+    const std::vector<FoldedRow> rows = fold_paths(items);
+    for (std::size_t i = 0; i < rows.size() && i < kShownPaths; ++i)
+      out += "    " + escape_for_display(rows[i].pattern) + "\n";
+    if (rows.size() > kShownPaths) {
+      std::size_t rest = 0;
+      for (std::size_t i = kShownPaths; i < rows.size(); ++i) rest += rows[i].members.size();
+      out += fmt::format("    ... and {}\n", counted(rest, "more weight"));
+    }
+  }
+  return out;
+}
+
+std::vector<WeightLine> weight_lines(const WeightReport& report) {
+  std::vector<WeightLine> lines;
+  for (const ReportedWeight& weight : report.weights) {
+    const Weight& logical = weight.stored->weight;
+    lines.push_back({logical.path, describe(weight, report.policy_file), logical.shape.to_string(),
+                     logical.shape.elements(), weight.bytes});
+  }
+  return lines;
+}
+
+void write_codec_totals(JsonWriter& json, const WeightReport& report) {
+  json.begin_array();
+  for (const CodecTotal& total : totals_by_codec(report)) {
+    json.begin_object().key("codec").string(total.codec);
+    json.key("lossless").boolean(total.lossless);
+    json.key("weights").integer(total.weights);
+    json.key("source_bytes").integer(total.source_bytes);
+    json.key("bytes").integer(total.bytes);
+    json.end_object();
+  }
+  json.end_array();
+}
+
+void write_fallbacks(JsonWriter& json, const WeightReport& report) {
+  json.begin_array();
+  for (const FallbackGroup& group : fallback_groups(report)) {
+    json.begin_object().key("wanted").string(group.wanted);
+    json.key("codec").string(group.used);
+    json.key("columns").integer(group.columns);
+    json.key("reason");
+    group.reason.empty() ? json.null() : json.string(group.reason);
+    json.key("paths").begin_array();
+    for (const std::string& path : group.paths) json.string(path);
+    json.end_array().end_object();
+  }
+  json.end_array();
+}
+
+void write_shape(JsonWriter& json, const Shape& shape) {
+  json.begin_array();
+  for (const std::uint64_t extent : shape.extents()) json.integer(extent);
+  json.end_array();
+}
+
+void write_weight_fields(JsonWriter& json, const ReportedWeight& weight) {
+  const StoredWeight& stored = *weight.stored;
+  json.key("path").string(stored.weight.path);
+  json.key("shape");
+  write_shape(json, stored.weight.shape);
+  json.key("source").string(stored.source);
+  json.key("codec").string(stored.codec.id());
+  json.key("encoding").string(to_string(stored.form.encoding));
+  json.key("order").string(to_string(stored.form.order));
+  json.key("orientation").string(to_string(stored.form.orientation));
+  json.key("residency").string(to_string(stored.form.residency));
+  json.key("lossless").boolean(stored.lossless);
+  json.key("source_bytes").integer(weight.source_bytes);
+  json.key("bytes").integer(weight.bytes);
+  json.key("policy");
+  weight.policy.empty() ? json.null() : json.string(weight.policy);
+}
+
+}  // namespace synps::cli

@@ -1,0 +1,292 @@
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <tuple>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <toml++/toml.h>
+
+#include "format_names.h"
+#include "policy_document.h"
+#include "policy_schema.h"
+#include "problem_list.h"
+#include "schema_check.h"
+#include "scheme_rules.h"
+#include "toml_guard.h"
+#include "toml_reader.h"
+#include "toml_text.h"
+
+namespace synps {
+namespace {
+
+constexpr std::string_view kLocal = "local";
+
+bool before(const SourcePlace& a, const SourcePlace& b) noexcept {
+  return std::tie(a.line, a.column) < std::tie(b.line, b.column);
+}
+
+// A key's name and value as they stand in the file.
+struct FoundText {
+  std::string text;
+  SourcePlace key;
+  SourcePlace value;
+};
+
+// The key's value when it is text that the schema takes; nothing when it is missing or a problem
+// that check_schema has reported.
+std::optional<FoundText> find_text(const toml::table& table, Section section,
+                                   std::string_view name) {
+  const auto it = table.find(name);
+  if (it == table.end() || !it->second.is_string()) return std::nullopt;
+  const KeySpec& spec = *find_key(section, name);
+  FoundText found{it->second.as_string()->get(), place_of(it->first.source()),
+                  place_of(it->second.source())};
+  if (spec.choices.empty()) return found;
+  const Choice* choice = find_choice(spec, found.text);
+  if (choice == nullptr || !choice->not_yet.empty()) return std::nullopt;
+  return found;
+}
+
+std::optional<bool> find_boolean(const toml::table& table, std::string_view name) {
+  return table[name].value_exact<bool>();
+}
+
+const toml::table* find_table(const toml::table& table, std::string_view name) {
+  return table[name].as_table();
+}
+
+// Reads what check_schema has looked at: everything that it took no exception to, so that the
+// problems of both come together.
+class Parser {
+ public:
+  Parser(const toml::table& root, const TomlText& lines, const CodecRegistry& codecs,
+         ProblemList& problems)
+      : root_(root), lines_(lines), codecs_(codecs), problems_(problems) {}
+
+  PolicyDocument parse() {
+    document_.file = problems_.file();
+    document_.declared.insert("f32");
+    read_devices();
+    read_source_formats();
+    read_policies();
+    return std::move(document_);
+  }
+
+ private:
+  void read_devices() {
+    const toml::table* devices = find_table(root_, "devices");
+    if (devices == nullptr) return;
+    for (const auto& [key, value] : *devices) {
+      devices_.emplace_back(key.str());
+      if (key.str() == kLocal)
+        problems_.add(place_of(key.source()), {.what = "device `local` is built in",
+                                               .field = "devices.local",
+                                               .hint = "give this device another name"});
+    }
+  }
+
+  void read_source_formats() {
+    const toml::table* myelin = find_table(root_, "myelin");
+    if (myelin == nullptr) return;
+    const toml::array* formats = (*myelin)["formats"].as_array();
+    if (formats == nullptr) return;
+    for (const toml::node& item : *formats)
+      if (const auto* name = item.as_string())
+        read_source_format(name->get(), place_of(item.source()));
+  }
+
+  void read_source_format(const std::string& name, SourcePlace place) {
+    EncodingName encoding = resolve_encoding(name, codecs_);
+    if (encoding.name.empty()) {
+      encoding.problem.field = "myelin.formats";
+      problems_.add(place, std::move(encoding.problem));
+    } else if (std::find(document_.source_formats.begin(), document_.source_formats.end(),
+                         encoding.name) == document_.source_formats.end()) {
+      document_.declared.insert(encoding.name);
+      document_.source_formats.push_back(std::move(encoding.name));
+    }
+  }
+
+  void read_policies() {
+    const toml::table* policies = find_table(root_, "policies");
+    if (policies == nullptr) return;
+    for (const auto& [key, value] : *policies) read_policy(key, value);
+    std::sort(document_.entries.begin(), document_.entries.end(),
+              [](const PolicyEntry& a, const PolicyEntry& b) { return before(a.place, b.place); });
+  }
+
+  // Every policy is read in full, whatever is wrong with its pattern or others hide.
+  void read_policy(const toml::key& key, const toml::node& value) {
+    PolicyEntry entry;
+    entry.place = place_of(key.source());
+    field_ = fmt::format("policies.{}", toml_key_for_display(key.str()));
+    const std::optional<PathPattern> pattern = read_pattern(key.str(), entry.place);
+    const toml::table* table = value.as_table();
+    if (table == nullptr) return;
+    entry.optional = find_boolean(*table, "optional").value_or(false);
+    read_keys(*table, entry.keys);
+    read_schemes(*table, entry.schemes);
+    if (!pattern) return;
+    entry.pattern = *pattern;
+    document_.entries.push_back(std::move(entry));
+  }
+
+  std::optional<PathPattern> read_pattern(std::string_view text, SourcePlace place) {
+    try {
+      return PathPattern::parse(text);
+    } catch (const Error& error) {
+      for (Problem problem : error.problems()) {
+        problem.field = field_;
+        problems_.add(place_in_pattern(text, place, problem.column), problem, problem.code);
+      }
+      return std::nullopt;
+    }
+  }
+
+  // Where column `column` of a pattern stands in the file. Of a key with escapes, where it starts.
+  SourcePlace place_in_pattern(std::string_view text, SourcePlace key, std::uint32_t column) const {
+    if (column == 0) return key;
+    std::string_view raw = lines_.from(key);
+    if (raw.starts_with('"') || raw.starts_with('\'')) {
+      raw.remove_prefix(1);
+      ++key.column;
+    }
+    if (!raw.starts_with(text)) {
+      --key.column;
+      return key;
+    }
+    key.column += column - 1;
+    return key;
+  }
+
+  void read_keys(const toml::table& policy, std::vector<PolicyKey>& keys) {
+    static const toml::table kNone;
+    const auto inner = [&](std::string_view name) -> const toml::table& {
+      const toml::table* table = find_table(policy, name);
+      return table == nullptr ? kNone : *table;
+    };
+    read_device(inner("backend"), keys);
+    read_plain_key(policy, Section::policy, "dtype", "dtype", keys);
+    read_fallback(policy, keys);
+    for (const std::string_view name : {"order", "orientation", "residency"})
+      read_plain_key(inner("form"), Section::form, name, fmt::format("form.{}", name), keys);
+  }
+
+  static void read_plain_key(const toml::table& table, Section section, std::string_view name,
+                             std::string full_name, std::vector<PolicyKey>& keys) {
+    if (const auto found = find_text(table, section, name))
+      keys.push_back({std::move(full_name), found->text, found->key});
+  }
+
+  void read_device(const toml::table& backend, std::vector<PolicyKey>& keys) {
+    const auto found = find_text(backend, Section::backend, "device");
+    if (!found) return;
+    keys.push_back({"backend.device", found->text, found->key});
+    if (found->text == kLocal) return;
+    if (std::find(devices_.begin(), devices_.end(), found->text) != devices_.end()) return;
+    Problem problem{
+        .what = "unknown device", .field = field_ + ".backend.device", .found = quote(found->text)};
+    std::vector<std::string> known = devices_;
+    known.emplace_back(kLocal);
+    if (const auto near = nearest(found->text, known))
+      problem.hint = fmt::format("did you mean `{}`?", *near);
+    else
+      problem.hint = fmt::format("`local` is built in; others need [devices.{}]",
+                                 toml_key_for_display(found->text));
+    problems_.add(found->value, std::move(problem));
+  }
+
+  void read_fallback(const toml::table& policy, std::vector<PolicyKey>& keys) {
+    const auto found = find_text(policy, Section::policy, "fallback");
+    if (!found) return;
+    std::string name = read_format(*found, field_ + ".fallback");
+    if (!name.empty()) keys.push_back({"fallback", std::move(name), found->key});
+  }
+
+  // The format's full name, and its encoding declared; empty when there is a problem.
+  std::string read_format(const FoundText& found, const std::string& field) {
+    FormatName format = resolve_format(found.text, codecs_);
+    if (format.name.empty()) {
+      format.problem.field = field;
+      problems_.add(found.value, std::move(format.problem));
+    } else if (format.codec != nullptr) {
+      document_.declared.insert(encoding_of(format.codec->info()));
+    }
+    return format.name;
+  }
+
+  void read_schemes(const toml::table& policy, std::vector<PolicyScheme>& schemes) {
+    const toml::array* list = policy["schemes"].as_array();
+    if (list == nullptr) return;
+    for (const toml::node& item : *list)
+      if (const toml::table* table = item.as_table()) read_scheme(*table, schemes);
+    for (const auto& [first, second] : undecided_pairs(schemes))
+      problems_.add(schemes[second].place,
+                    {.what = "ambiguous schemes: two of one policy claim the same values, and "
+                             "neither is more specific",
+                     .field = field_ + ".schemes",
+                     .found = fmt::format("lines {} and {}", schemes[first].place.line,
+                                          schemes[second].place.line),
+                     .hint = "remove one, or give one a more specific scope or lifetime"});
+  }
+
+  void read_scheme(const toml::table& table, std::vector<PolicyScheme>& schemes) {
+    const SourcePlace place = place_of(table.source());
+    SchemeFields fields;
+    bool sound = true;
+    const auto choice = [&](std::string_view name, auto from_name, auto& field) {
+      if (const auto found = find_text(table, Section::scheme, name))
+        field = from_name(found->text);
+      sound = sound && field.has_value() == table.contains(name);
+    };
+    choice("scope", scope_from, fields.scope);
+    choice("lifetime", lifetime_from, fields.lifetime);
+    choice("update", update_from, fields.update);
+    fields.is_volatile = find_boolean(table, "volatile");
+    if (const auto format = find_text(table, Section::scheme, "format"))
+      fields.format = read_format(*format, field_ + ".schemes.format");
+    else if (!table.contains("format"))
+      problems_.add(place, {.what = "a scheme needs a format",
+                            .field = field_ + ".schemes",
+                            .hint = "add `format = \"CODEC\"`"});
+    if (!sound) return;
+    const Scheme scheme = complete(fields);
+    for (const Contradiction& contradiction : contradictions(scheme))
+      add_contradiction(contradiction, table, scheme);
+    schemes.push_back({scheme, place});
+  }
+
+  void add_contradiction(const Contradiction& contradiction, const toml::table& table,
+                         const Scheme& scheme) {
+    problems_.add(place_of(table.find(contradiction.key)->second.source()),
+                  {.what = fmt::format("a contradiction with scope {}", to_string(scheme.scope)),
+                   .field = fmt::format("{}.schemes.{}", field_, contradiction.key),
+                   .found = std::string(contradiction.found),
+                   .want = std::string(contradiction.want)});
+  }
+
+  const toml::table& root_;
+  const TomlText& lines_;
+  const CodecRegistry& codecs_;
+  ProblemList& problems_;
+  PolicyDocument document_;
+  std::vector<std::string> devices_;  // declared, local not included
+  std::string field_;                 // the policy being read, for messages
+};
+
+}  // namespace
+
+PolicyDocument parse_policy(std::string_view text, const std::string& file,
+                            const CodecRegistry& codecs) {
+  guard_toml(text, file);
+  const TomlText lines(text);
+  const toml::table root = read_toml(text, lines, file);
+  ProblemList problems(file);
+  check_schema(root, problems);
+  PolicyDocument document = Parser(root, lines, codecs, problems).parse();
+  problems.throw_if_any();
+  return document;
+}
+
+}  // namespace synps

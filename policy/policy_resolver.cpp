@@ -1,0 +1,124 @@
+#include "policy_resolver.h"
+
+#include <algorithm>
+#include <array>
+
+#include "policy_schema.h"
+#include "scheme_rules.h"
+
+namespace synps {
+namespace {
+
+// The keys that merge one by one, by name: a section's key under its full name.
+struct MergedKey {
+  std::string_view name;
+  Section section;
+  std::string_view key;
+};
+constexpr std::array kMergedKeys{
+    MergedKey{"backend.device", Section::backend, "device"},
+    MergedKey{"dtype", Section::policy, "dtype"},
+    MergedKey{"fallback", Section::policy, "fallback"},
+    MergedKey{"form.order", Section::form, "order"},
+    MergedKey{"form.orientation", Section::form, "orientation"},
+    MergedKey{"form.residency", Section::form, "residency"},
+};
+
+std::string_view default_of(std::string_view name) {
+  for (const MergedKey& key : kMergedKeys)
+    if (key.name == name) return find_key(key.section, key.key)->inferred;
+  return {};
+}
+
+// Puts a decided value where a WeightResolution has it.
+void apply(std::string_view key, const std::string& value, SetResolution& result) {
+  WeightResolution& out = result.common;
+  if (key == "backend.device") out.device = value;
+  if (key == "dtype") out.dtype = value;
+  if (key == "fallback") result.fallback = value;
+  if (key == "form.order") out.form.order = order_request_from(value).value_or(out.form.order);
+  if (key == "form.orientation")
+    out.form.orientation = orientation_from(value).value_or(out.form.orientation);
+  if (key == "form.residency")
+    out.form.residency = residency_request_from(value).value_or(out.form.residency);
+}
+
+}  // namespace
+
+const PolicyKey* find_policy_key(const PolicyEntry& entry, std::string_view name) noexcept {
+  for (const PolicyKey& key : entry.keys)
+    if (key.name == name) return &key;
+  return nullptr;
+}
+
+SetResolution PolicyResolver::resolve(const PolicySet& covering) {
+  SetResolution result;
+  for (const std::uint32_t i : relations_.widest_first(covering))
+    result.common.policies.push_back(&document_.entries[i]);
+  for (const MergedKey& key : kMergedKeys) resolve_key(key.name, covering, result);
+  resolve_format(covering, result);
+  return result;
+}
+
+template <typename ValueOf>
+PolicyResolver::Decided PolicyResolver::decide(const std::string& key, const PolicySet& covering,
+                                               ValueOf value_of, SetResolution& result) {
+  PolicySet setters;
+  for (const std::uint32_t i : covering)
+    if (value_of(i) != nullptr) setters.push_back(i);
+  const PolicySet narrowest = relations_.narrowest(setters);
+  const bool agree = std::all_of(narrowest.begin(), narrowest.end(), [&](std::uint32_t i) {
+    return *value_of(i) == *value_of(narrowest.front());
+  });
+  Decided decided;
+  decided.ambiguous = !agree;
+  if (!agree) {
+    result.ambiguities.push_back({key, narrowest});
+    return decided;
+  }
+  decided.winners = relations_.widest_first(narrowest);
+  PolicySet broader;
+  std::set_difference(setters.begin(), setters.end(), narrowest.begin(), narrowest.end(),
+                      std::back_inserter(broader));
+  decided.overridden = relations_.widest_first(std::move(broader));
+  return decided;
+}
+
+void PolicyResolver::resolve_key(std::string_view key, const PolicySet& covering,
+                                 SetResolution& result) {
+  const auto value_of = [&](std::uint32_t i) -> const std::string* {
+    const PolicyKey* found = find_policy_key(document_.entries[i], key);
+    return found == nullptr ? nullptr : &found->value;
+  };
+  std::string name(key);
+  const Decided decided = decide(name, covering, value_of, result);
+  if (decided.ambiguous) return;
+  const std::string value =
+      decided.winners.empty() ? std::string(default_of(key)) : *value_of(decided.winners.front());
+  if (value.empty()) return;
+  apply(key, value, result);
+  add_decision(std::move(name), value, decided, result);
+}
+
+void PolicyResolver::resolve_format(const PolicySet& covering, SetResolution& result) {
+  const auto scheme_of = [&](std::uint32_t i) -> const Scheme* {
+    const PolicyScheme* found = weight_scheme(document_.entries[i].schemes);
+    return found == nullptr ? nullptr : &found->scheme;
+  };
+  const Decided decided = decide("format", covering, scheme_of, result);
+  if (decided.winners.empty()) return;
+  result.scheme = weight_scheme(document_.entries[decided.winners.front()].schemes);
+  result.common.scheme = result.scheme->scheme;
+  add_decision("format", result.scheme->scheme.format, decided, result);
+}
+
+void PolicyResolver::add_decision(std::string key, std::string value, const Decided& decided,
+                                  SetResolution& result) {
+  KeyDecision decision{std::move(key), std::move(value), nullptr, {}};
+  if (!decided.winners.empty()) decision.policy = &document_.entries[decided.winners.front()];
+  for (const std::uint32_t i : decided.overridden)
+    decision.overridden.push_back(&document_.entries[i]);
+  result.common.decisions.push_back(std::move(decision));
+}
+
+}  // namespace synps

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "policy_document.h"
+#include "policy_relations.h"
+#include "synps/policy.h"
+
+namespace synps {
+
+/// A key on which the narrowest policies that set it disagree.
+struct Ambiguity {
+  std::string key;  ///< a PolicyKey name, or "format"
+  PolicySet contenders;
+
+  bool operator<(const Ambiguity& other) const noexcept {
+    return key != other.key ? key < other.key : contenders < other.contenders;
+  }
+};
+
+/// What a set of policies says about every path that they all cover, and no others.
+struct SetResolution {
+  WeightResolution common;               ///< without what depends on a weight's shape
+  const PolicyScheme* scheme = nullptr;  ///< that decided the format; null: none, or ambiguous
+  std::optional<std::string> fallback;
+  std::vector<Ambiguity> ambiguities;
+};
+
+/// Overlays policies key by key. `document` and `relations` outlive it and its results.
+class PolicyResolver {
+ public:
+  PolicyResolver(const PolicyDocument& document, PolicyRelations& relations)
+      : document_(document), relations_(relations) {}
+
+  SetResolution resolve(const PolicySet& covering);
+
+ private:
+  struct Decided {
+    PolicySet winners;  // they agree; empty: nobody sets the key, or it is ambiguous
+    PolicySet overridden;
+    bool ambiguous = false;
+  };
+
+  /// `value_of(policy)` is a pointer to what the policy sets, or null.
+  template <typename ValueOf>
+  Decided decide(const std::string& key, const PolicySet& covering, ValueOf value_of,
+                 SetResolution& result);
+  void resolve_key(std::string_view key, const PolicySet& covering, SetResolution& result);
+  void resolve_format(const PolicySet& covering, SetResolution& result);
+  void add_decision(std::string key, std::string value, const Decided& decided,
+                    SetResolution& result);
+
+  const PolicyDocument& document_;
+  PolicyRelations& relations_;
+};
+
+/// The key's value in a policy, or null.
+const PolicyKey* find_policy_key(const PolicyEntry& entry, std::string_view name) noexcept;
+
+}  // namespace synps

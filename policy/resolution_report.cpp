@@ -1,0 +1,157 @@
+#include "resolution_report.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "format_names.h"
+#include "scheme_rules.h"
+#include "toml_text.h"
+#include "unmatched_pattern.h"
+
+namespace synps {
+namespace {
+
+// Suggestions cost a walk over all paths each.
+constexpr std::size_t kMaxUnmatchedHints = 20;
+// Patterns that one ambiguity's hint names, where a single one cannot cover all its weights.
+constexpr std::size_t kMaxDecidingPatterns = 4;
+constexpr std::size_t kMaxContendersShown = 20;
+
+std::string affected(std::size_t count, std::string_view example) {
+  return count == 1 ? quote(example) : fmt::format("{} weights, such as {}", count, quote(example));
+}
+
+// The header under which a policy sets the key.
+std::string header_for(std::string_view key, std::string_view pattern) {
+  const std::string name = toml_key(pattern);
+  if (key == "format") return fmt::format("[[policies.{}.schemes]]", name);
+  if (key.starts_with("form.")) return fmt::format("[policies.{}.form]", name);
+  if (key.starts_with("backend.")) return fmt::format("[policies.{}.backend]", name);
+  return fmt::format("[policies.{}]", name);
+}
+
+// Whether the policy says something that only weights have, so that matching none must be a slip:
+// a scheme that claims weights, or no scheme but a fallback or a form.
+bool speaks_of_weights(const PolicyEntry& entry) {
+  if (!entry.schemes.empty()) return entry.has_constant_scheme();
+  return std::any_of(entry.keys.begin(), entry.keys.end(), [](const PolicyKey& key) {
+    return key.name == "fallback" || key.name.starts_with("form.");
+  });
+}
+
+// A pattern that decides between the contenders for `path`; empty when there is none.
+std::string deciding_pattern(const std::vector<const PathPattern*>& contenders,
+                             std::string_view path) {
+  try {
+    return PathPattern::narrower_than_all(contenders, path);
+  } catch (const Error&) {
+    return PathPattern::literal(path);  // too costly to intersect; the path itself is narrower
+  }
+}
+
+}  // namespace
+
+void ResolutionReport::add(const Ambiguity& ambiguity, std::string_view path) {
+  ambiguities_[ambiguity].push_back(path);
+}
+
+void ResolutionReport::add(const WeightFault& fault, std::string_view path) {
+  const Problem& problem = fault.problem;
+  const std::string key = fmt::format("{}:{}\n{}\n{}\n{}\n{}", fault.place.line, fault.place.column,
+                                      problem.what, problem.field, problem.found, problem.hint);
+  Faulty& faulty = faults_[key];
+  if (faulty.count++ == 0) {
+    faulty.fault = fault;
+    faulty.example = path;
+  }
+}
+
+void ResolutionReport::add_unmatched(const std::vector<PolicyEntry>& entries,
+                                     const std::vector<bool>& matched,
+                                     const std::vector<std::string_view>& paths,
+                                     ProblemList& problems) {
+  std::size_t hints = 0;
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    const PolicyEntry& entry = entries[i];
+    if (matched[i] || entry.optional || !speaks_of_weights(entry)) continue;
+    Problem problem{.what = "the pattern matches no weight"};
+    problem.field = fmt::format("policies.{}", toml_key_for_display(entry.pattern.text()));
+    if (hints++ < kMaxUnmatchedHints) problem.hint = hint_for_unmatched(entry.pattern, paths);
+    if (problem.hint.empty()) problem.hint = "set `optional = true` where that is meant";
+    problems.add(entry.place, std::move(problem));
+  }
+}
+
+void ResolutionReport::finish(const PolicyRelations& relations, ProblemList& problems) const {
+  relations.report(problems);
+  for (const auto& [ambiguity, paths] : ambiguities_)
+    if (!relations.has_undecided(ambiguity.contenders))
+      report_ambiguity(ambiguity, paths, problems);
+  for (const auto& [key, faulty] : faults_) {
+    Problem problem = faulty.fault.problem;
+    problem.what += fmt::format(": {}", affected(faulty.count, faulty.example));
+    problems.add(faulty.fault.place, std::move(problem));
+  }
+}
+
+void ResolutionReport::report_ambiguity(const Ambiguity& ambiguity,
+                                        const std::vector<std::string_view>& paths,
+                                        ProblemList& problems) const {
+  std::vector<std::string> claims;
+  for (const std::uint32_t i : ambiguity.contenders) {
+    const PolicyEntry& entry = entries_[i];
+    if (claims.size() == kMaxContendersShown) break;
+    claims.push_back(fmt::format("{} by {} (line {})", value_of(ambiguity.key, entry),
+                                 toml_key_for_display(entry.pattern.text()), entry.place.line));
+  }
+  if (ambiguity.contenders.size() > claims.size())
+    claims.push_back(fmt::format("{} more", ambiguity.contenders.size() - claims.size()));
+  Problem problem{.what = "ambiguous: policies disagree, and none is narrower than the others"};
+  problem.what += fmt::format(": {}", affected(paths.size(), paths.front()));
+  problem.field = ambiguity.key;
+  problem.found = fmt::format("{}", fmt::join(claims, ", "));
+  problem.hint = deciding_headers(ambiguity, paths);
+  problems.add(entries_[ambiguity.contenders.front()].place, std::move(problem));
+}
+
+std::string ResolutionReport::value_of(std::string_view key, const PolicyEntry& entry) const {
+  if (key != "format") {
+    const std::string& value = find_policy_key(entry, key)->value;
+    return key == "fallback" ? short_format(value, codecs_) : value;
+  }
+  const Scheme& scheme = weight_scheme(entry.schemes)->scheme;
+  std::string text = short_format(scheme.format, codecs_);
+  if (scheme.is_volatile) text += " volatile";
+  if (scheme.scope == Scope::any) text += " for any scope";
+  if (scheme.lifetime == Lifetime::any) text += " for any lifetime";
+  return text;
+}
+
+std::string ResolutionReport::deciding_headers(const Ambiguity& ambiguity,
+                                               const std::vector<std::string_view>& paths) const {
+  std::vector<const PathPattern*> contenders;
+  for (const std::uint32_t i : ambiguity.contenders) contenders.push_back(&entries_[i].pattern);
+  std::vector<PathPattern> deciding;
+  std::vector<std::string> headers;
+  std::size_t left = 0;
+  for (const std::string_view path : paths) {
+    const bool decided = std::any_of(deciding.begin(), deciding.end(),
+                                     [&](const PathPattern& one) { return one.covers(path); });
+    if (decided) continue;
+    if (deciding.size() == kMaxDecidingPatterns) {
+      ++left;
+      continue;
+    }
+    const std::string pattern = deciding_pattern(contenders, path);
+    if (pattern.empty()) return "remove all but one of them, or make them agree";
+    deciding.push_back(PathPattern::parse(pattern));
+    headers.push_back(header_for(ambiguity.key, pattern));
+  }
+  std::string hint = fmt::format("decide it under {}", fmt::join(headers, " and "));
+  if (left > 0) hint += fmt::format(", and {} more weights", left);
+  return hint;
+}
+
+}  // namespace synps

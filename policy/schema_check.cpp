@@ -1,0 +1,198 @@
+#include "schema_check.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "policy_schema.h"
+#include "synps/codec_registry.h"
+#include "toml_reader.h"
+#include "toml_text.h"
+
+namespace synps {
+namespace {
+
+std::string join(const std::string& field, std::string_view key) {
+  const bool bare = !key.empty() && key.find_first_not_of(
+                                        "abcdefghijklmnopqrstuvwxyz"
+                                        "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                        "0123456789_-") == std::string_view::npos;
+  const std::string name =
+      bare && code_points(key) <= 120 ? std::string(key) : toml_key_for_display(key);
+  return field.empty() ? name : fmt::format("{}.{}", field, name);
+}
+
+std::vector<std::string> keys_of(Section section) {
+  std::vector<std::string> names;
+  for (const KeySpec& key : policy_schema())
+    if (key.section == section) names.emplace_back(key.name);
+  return names;
+}
+
+const KeySpec* find_elsewhere(std::string_view name) {
+  for (const KeySpec& key : policy_schema())
+    if (key.name == name) return &key;
+  return nullptr;
+}
+
+std::vector<std::string> values_of(const KeySpec& key) {
+  std::vector<std::string> values;
+  for (const Choice& choice : key.choices)
+    if (choice.not_yet.empty()) values.emplace_back(choice.value);
+  return values;
+}
+
+// A policy's unknown key that holds a table is most likely a pattern whose dots were not quoted:
+// `[policies.model.layers.form]`. Returns that pattern, joined along the tables that hold nothing
+// else.
+std::string unquoted_pattern(std::string_view first, std::string_view second,
+                             const toml::node& value) {
+  std::string pattern = fmt::format("{}.{}", first, second);
+  const toml::table* table = value.as_table();
+  while (table != nullptr && table->size() == 1) {
+    const auto only = table->begin();  // toml++ iterators own the pair they give
+    const std::string_view key = only->first.str();
+    if (find_key(Section::policy, key) != nullptr) break;
+    table = only->second.as_table();
+    if (table != nullptr) pattern += fmt::format(".{}", key);
+  }
+  return pattern;
+}
+
+bool may_be_pattern(Section section, const toml::node& value) {
+  return section == Section::policy && (value.is_table() || value.is_array_of_tables());
+}
+
+class SchemaCheck {
+ public:
+  explicit SchemaCheck(ProblemList& problems) : problems_(problems) {}
+
+  void table(const toml::table& table, Section section, const std::string& field,
+             std::string_view name) {
+    for (const auto& [key, value] : table) {
+      const SourcePlace place = place_of(key.source());
+      const std::string inner = join(field, key.str());
+      const KeySpec* spec = find_key(section, key.str());
+      if (spec == nullptr) {
+        unknown(section, name, key.str(), value, place, inner);
+      } else if (!spec->not_yet.empty()) {
+        problems_.add(
+            place,
+            {.what = "not yet available", .field = inner, .hint = std::string(spec->not_yet)});
+      } else {
+        this->value(*spec, value, inner);
+      }
+    }
+  }
+
+ private:
+  void unknown(Section section, std::string_view name, std::string_view key,
+               const toml::node& value, SourcePlace place, const std::string& field) {
+    Problem problem{.what = "unknown key", .field = field};
+    const std::vector<std::string> known = keys_of(section);
+    if (const KeySpec* other = find_elsewhere(key))
+      problem.hint = fmt::format("`{}` belongs to {}", key, section_header(other->section));
+    else if (const auto near = nearest(key, known))
+      problem.hint = fmt::format("did you mean `{}`?", *near);
+    else if (!may_be_pattern(section, value))
+      problem.want = fmt::format("one of {}", fmt::join(known, ", "));
+    if (may_be_pattern(section, value)) {
+      if (!problem.hint.empty()) problem.hint += " Or else: ";
+      problem.hint += fmt::format("a pattern with dots is one quoted key: [policies.{}]",
+                                  toml_key_for_display(unquoted_pattern(name, key, value)));
+    }
+    problems_.add(place, std::move(problem));
+  }
+
+  void value(const KeySpec& spec, const toml::node& value, const std::string& field) {
+    switch (spec.type) {
+      case KeyType::text:
+        return text(spec, value, field);
+      case KeyType::boolean:
+        if (!value.is_boolean()) wrong_type(spec.type, value, field);
+        return;
+      case KeyType::text_list:
+        return text_list(value, field);
+      case KeyType::table:
+        if (const toml::table* inner = value.as_table())
+          return table(*inner, spec.inner, field, {});
+        return wrong_type(spec.type, value, field);
+      case KeyType::table_list:
+        return table_list(spec, value, field);
+      case KeyType::named:
+        return named(spec, value, field);
+    }
+  }
+
+  void text(const KeySpec& spec, const toml::node& value, const std::string& field) {
+    const auto* string = value.as_string();
+    if (string == nullptr) return wrong_type(spec.type, value, field);
+    if (spec.choices.empty()) return;
+    const Choice* choice = find_choice(spec, string->get());
+    if (choice != nullptr && choice->not_yet.empty()) return;
+    Problem problem{.field = field, .found = quote(string->get())};
+    if (choice != nullptr) {
+      problem.what = "not yet available";
+      problem.hint = choice->not_yet;
+    } else {
+      const std::vector<std::string> allowed = values_of(spec);
+      problem.what = "unknown value";
+      problem.want = allowed.size() == 1 ? allowed.front()
+                                         : fmt::format("one of {}", fmt::join(allowed, ", "));
+      if (const auto near = nearest(string->get(), allowed))
+        problem.hint = fmt::format("did you mean `{}`?", *near);
+    }
+    problems_.add(place_of(value.source()), std::move(problem));
+  }
+
+  void text_list(const toml::node& value, const std::string& field) {
+    const toml::array* list = value.as_array();
+    if (list == nullptr) return wrong_type(KeyType::text_list, value, field);
+    for (const toml::node& item : *list)
+      if (!item.is_string()) wrong_type(KeyType::text, item, field);
+  }
+
+  void table_list(const KeySpec& spec, const toml::node& value, const std::string& field) {
+    const toml::array* list = value.as_array();
+    if (list == nullptr || !(list->empty() || value.is_array_of_tables())) {
+      const std::string hint =
+          value.is_table() ? fmt::format("write [[{}]]", field) : std::string();
+      return wrong_type(spec.type, value, field, hint);
+    }
+    for (const toml::node& item : *list) table(*item.as_table(), spec.inner, field, {});
+  }
+
+  void named(const KeySpec& spec, const toml::node& value, const std::string& field) {
+    const toml::table* tables = value.as_table();
+    if (tables == nullptr) return wrong_type(spec.type, value, field);
+    for (const auto& [key, inner] : *tables) {
+      const std::string inner_field = join(field, key.str());
+      if (const toml::table* inner_table = inner.as_table())
+        table(*inner_table, spec.inner, inner_field, key.str());
+      else
+        wrong_type(KeyType::table, inner, inner_field);
+    }
+  }
+
+  void wrong_type(KeyType wanted, const toml::node& value, const std::string& field,
+                  std::string hint = {}) {
+    problems_.add(place_of(value.source()), {.what = "wrong type",
+                                             .field = field,
+                                             .found = std::string(type_found(value)),
+                                             .want = std::string(type_wanted(wanted)),
+                                             .hint = std::move(hint)});
+  }
+
+  ProblemList& problems_;
+};
+
+}  // namespace
+
+void check_schema(const toml::table& root, ProblemList& problems) {
+  SchemaCheck(problems).table(root, Section::root, {}, {});
+}
+
+}  // namespace synps

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "synps/policy.h"
+#include "synps/scheme.h"
+
+namespace synps {
+
+/// The fields of a scheme that a file gave.
+struct SchemeFields {
+  std::optional<Scope> scope;
+  std::optional<Lifetime> lifetime;
+  std::optional<Update> update;
+  std::optional<bool> is_volatile;
+  std::string format;  ///< `package:export`, or "keep"
+};
+
+/// Fills in what the file left out: scope constant; lifetime immutable, update none for constants;
+/// lifetime `any` for scope any, else invocation, update whole for everything else; not volatile.
+Scheme complete(const SchemeFields& fields);
+
+/// A field of a scheme that says what cannot be.
+struct Contradiction {
+  std::string_view key;    ///< "lifetime", "update", "volatile"
+  std::string_view found;  ///< its value
+  std::string_view want;
+};
+
+/// Constants are immutable and never updated, and nothing else is volatile. Lifetime `any` on a
+/// constant is no contradiction: it claims immutable values too.
+std::vector<Contradiction> contradictions(const Scheme& scheme);
+
+/// Whether the scheme claims constant, immutable values: weights.
+bool claims_weights(const Scheme& scheme) noexcept;
+
+/// Whether `a` claims more specifically than `b`: a scope or lifetime by name over `any`, and
+/// neither the other way round.
+bool more_specific(const Scheme& a, const Scheme& b) noexcept;
+
+/// Pairs (by index, the smaller first) that both claim some value, with neither more specific and
+/// no third scheme that is more specific than all: nothing decides between them.
+std::vector<std::pair<std::size_t, std::size_t>> undecided_pairs(
+    const std::vector<PolicyScheme>& schemes);
+
+/// Of the schemes that claim weights, the most specific; null when none does. The schemes have no
+/// undecided pairs.
+const PolicyScheme* weight_scheme(const std::vector<PolicyScheme>& schemes) noexcept;
+
+}  // namespace synps

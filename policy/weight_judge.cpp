@@ -1,0 +1,121 @@
+#include "weight_judge.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "format_names.h"
+
+namespace synps {
+namespace {
+
+std::string encoding_in(const WeightFacts& facts) {
+  return facts.encoding.empty() ? std::string(encoding_name(facts.weight.dtype)) : facts.encoding;
+}
+
+// Stores the weight as `format` if that can hold its shape; else says why not.
+Support store_as(const std::string& format, const Weight& weight, const CodecRegistry& codecs,
+                 WeightResolution& out) {
+  out.keep = format == kKeep;
+  out.codec = nullptr;
+  if (out.keep) return Support::yes();
+  const Codec* codec = codecs.resolve(format);
+  Support support = codec->supports(weight);
+  if (support.ok) out.codec = codec;
+  return support;
+}
+
+bool is_ambiguous(const SetResolution& set, std::string_view key) {
+  return std::any_of(set.ambiguities.begin(), set.ambiguities.end(),
+                     [&](const Ambiguity& ambiguity) { return ambiguity.key == key; });
+}
+
+std::optional<WeightFault> choose_codec(const WeightFacts& facts, const SetResolution& set,
+                                        const CodecRegistry& codecs, WeightResolution& out) {
+  const std::string& format = set.scheme->scheme.format;
+  Support support = store_as(format, facts.weight, codecs, out);
+  if (support.ok || is_ambiguous(set, "fallback")) return std::nullopt;
+  WeightFault fault{set.scheme->place, {.what = "the codec cannot store a weight"}};
+  fault.problem.field = short_format(format, codecs);
+  fault.problem.found = support.reason;
+  if (!set.fallback) {
+    fault.problem.hint = "set a `fallback`, or give these weights another format";
+    return fault;
+  }
+  out.used_fallback = true;
+  out.fallback_reason = std::move(support.reason);
+  support = store_as(*set.fallback, facts.weight, codecs, out);
+  if (support.ok) return std::nullopt;
+  fault.problem.what = "neither the codec nor the fallback can store a weight";
+  fault.problem.found +=
+      fmt::format("; {}: {}", short_format(*set.fallback, codecs), support.reason);
+  fault.problem.hint = "give these weights another format";
+  return fault;
+}
+
+// Whether the source's values can be had, which a kept weight does not need.
+std::optional<WeightFault> check_source(const WeightFacts& facts, const PolicyDocument& document,
+                                        const CodecRegistry& codecs) {
+  const std::string encoding = encoding_in(facts);
+  WeightFault fault{{}, {.field = encoding}};
+  if (codecs.for_dtype(facts.weight.dtype) == nullptr) {
+    fault.problem.what = "no codec here decodes a source encoding";
+    fault.problem.hint = "store it unchanged: format = \"keep\"";
+    return fault;
+  }
+  if (document.declared.find(encoding) != document.declared.end()) return std::nullopt;
+  fault.problem.what = "a source encoding that the policy does not name";
+  fault.problem.hint = fmt::format("name it: [myelin] formats = [\"{}\"]", encoding);
+  return fault;
+}
+
+void make_non_float(WeightResolution& out) {
+  out.needs_scheme = false;
+  out.keep = true;
+  out.codec = nullptr;
+  out.scheme.reset();
+  out.decisions.erase(
+      std::remove_if(out.decisions.begin(), out.decisions.end(),
+                     [](const KeyDecision& decision) { return !concerns(decision.key, false); }),
+      out.decisions.end());
+}
+
+void warn_of_volatile_heap(WeightResolution& out) {
+  if (out.scheme && out.scheme->is_volatile && out.form.residency == ResidencyRequest::heap)
+    out.warning = "volatile, but residency is heap: pages on the heap cannot be discarded";
+}
+
+}  // namespace
+
+bool concerns(std::string_view key, bool is_float) noexcept {
+  return is_float || (key != "format" && key != "fallback" && key != "dtype");
+}
+
+std::optional<WeightFault> judge(const WeightFacts& facts, const SetResolution& set,
+                                 const PolicyDocument& document, const CodecRegistry& codecs,
+                                 WeightResolution& out) {
+  out = set.common;
+  if (!dtype_is_float(facts.weight.dtype)) {
+    make_non_float(out);
+    return std::nullopt;
+  }
+  warn_of_volatile_heap(out);
+  if (is_ambiguous(set, "format")) return std::nullopt;
+  if (set.scheme == nullptr)
+    return WeightFault{{},
+                       {.what = "a float weight that no scheme covers",
+                        .hint = "add a root: [[policies.\"*\".schemes]] with a format"}};
+  if (auto fault = choose_codec(facts, set, codecs, out)) return fault;
+  const bool converts = out.codec != nullptr;
+  return converts ? check_source(facts, document, codecs) : std::nullopt;
+}
+
+void assume(const SetResolution& set, const CodecRegistry& codecs, WeightResolution& out) {
+  out = set.common;
+  warn_of_volatile_heap(out);
+  if (set.scheme == nullptr) return;
+  out.keep = set.scheme->scheme.format == kKeep;
+  out.codec = out.keep ? nullptr : codecs.resolve(set.scheme->scheme.format);
+}
+
+}  // namespace synps

@@ -1,0 +1,233 @@
+"""What --json gives: parsed, with its keys and how they hang together."""
+
+import json
+import math
+
+import fixtures
+from support import CliTest
+
+PLAN_KEYS = {
+    "artifact_bytes", "source_bytes", "resident_bytes", "mapped_bytes", "conversion_bytes", "fits",
+    "codecs", "fallbacks", "weights",
+}
+WEIGHT_KEYS = {
+    "path", "shape", "source", "codec", "encoding", "order", "orientation", "residency", "lossless",
+    "source_bytes", "bytes", "policy",
+}
+
+
+class Json(CliTest):
+    def json(self, *arguments):
+        return json.loads(self.ok(*arguments, "--json"))
+
+    def pack(self, policy="mixed.toml", output="tiny.synps"):
+        return self.json("pack", "tiny.safetensors", "-p", policy, "-o", output)
+
+    def test_plan(self):
+        plan = self.json("plan", "tiny.safetensors", "-p", "mixed.toml")
+        self.assertEqual(set(plan), PLAN_KEYS)
+        self.assertIs(plan["fits"], True)
+        weights = {weight["path"]: weight for weight in plan["weights"]}
+        self.assertEqual(list(weights), sorted(t[0] for t in fixtures.tiny_tensors()))
+        for weight in plan["weights"]:
+            self.assertEqual(set(weight), WEIGHT_KEYS)
+        query = weights["model.layers.1.self_attn.q_proj.weight"]
+        self.assertEqual(
+            query,
+            {
+                "path": "model.layers.1.self_attn.q_proj.weight",
+                "shape": [64, 64],
+                "source": "bf16",
+                "codec": "q8_0:q8_0",
+                "encoding": "requantize_to(q8_0:q8_0)",
+                "order": "rows1",
+                "orientation": "out_in",
+                "residency": "mapped",
+                "lossless": False,
+                "source_bytes": 64 * 64 * 2,
+                "bytes": 64 * 64 // 32 * 34,
+                "policy": "model.layers.*.self_attn.*.weight",
+            },
+        )
+        ids = weights["model.position_ids"]
+        self.assertEqual((ids["codec"], ids["policy"], ids["lossless"]), ("keep", None, True))
+        self.assertEqual(plan["source_bytes"], sum(w["source_bytes"] for w in plan["weights"]))
+        self.assertEqual(plan["mapped_bytes"], sum(w["bytes"] for w in plan["weights"]))
+        self.assertEqual(sum(c["weights"] for c in plan["codecs"]), len(weights))
+        self.assertEqual(sum(c["bytes"] for c in plan["codecs"]), plan["mapped_bytes"])
+        (fallback,) = plan["fallbacks"]
+        self.assertEqual((fallback["wanted"], fallback["codec"]), ("q4_0:q4_0", "f16:f16"))
+        self.assertEqual(fallback["columns"], 48)
+        self.assertEqual(
+            fallback["paths"], [f"model.layers.{i}.mlp.down_proj.weight" for i in range(3)]
+        )
+        self.assertIn("48", fallback["reason"])
+
+    def test_pack_makes_what_plan_says(self):
+        for source in ("tiny.safetensors", "sharded"):
+            for policy in ("mixed.toml", "f16.toml"):
+                plan = self.json("plan", source, "-p", policy)
+                name = f"{source}.{policy}.synps"
+                packed = self.json("pack", source, "-p", policy, "-o", name)
+                self.assertEqual(packed["artifact_bytes"], plan["artifact_bytes"])
+                self.assertEqual(packed["artifact_bytes"], len(self.read(name)))
+                loaded = self.json("plan", name)
+                for key in PLAN_KEYS - {"fallbacks", "weights"}:
+                    self.assertEqual(loaded[key], plan[key], key)
+                self.assertEqual(loaded["weights"], plan["weights"])
+
+    def test_dry_run_is_plan(self):
+        plan = self.ok("plan", "tiny.safetensors", "-p", "mixed.toml", "--json")
+        dry = self.ok(
+            "pack", "tiny.safetensors", "-p", "mixed.toml", "-o", "x", "--dry-run", "--json"
+        )
+        self.assertEqual(dry, plan)
+        self.assertEqual(self.new_names(), [])
+
+    def test_pack(self):
+        packed = self.pack()
+        self.assertEqual(
+            set(packed),
+            {"artifact_bytes", "source_bytes", "weights", "codecs", "fallbacks", "underflow",
+             "overflow"},
+        )
+        self.assertEqual(packed["weights"], len(fixtures.tiny_tensors()))
+        self.assertEqual((packed["underflow"], packed["overflow"]), ([], []))
+
+    def test_pack_findings(self):
+        packed = self.json("pack", "small_values.safetensors", "-p", "f16.toml", "-o", "s.synps")
+        (finding,) = packed["underflow"]
+        self.assertEqual((finding["path"], finding["count"], finding["first_index"]), ("w", 3, 0))
+        self.assertTrue(math.isclose(finding["first_value"], 1e-9, rel_tol=1e-6))
+        packed = self.json(
+            "pack", "huge_values.safetensors", "-p", "f16.toml", "-o", "h.synps", "--allow-overflow"
+        )
+        (finding,) = packed["overflow"]
+        self.assertEqual((finding["path"], finding["count"], finding["first_value"]), ("w", 3, 1e9))
+
+    def test_explain(self):
+        path = "model.layers.0.mlp.down_proj.weight"
+        said = self.json("explain", path, "-p", "mixed.toml")
+        self.assertEqual(
+            set(said), {"path", "codec", "dtype", "policies", "keys", "weight", "warning"}
+        )
+        self.assertEqual(
+            (said["path"], said["codec"], said["dtype"]), (path, "q4_0:q4_0", "f32")
+        )
+        self.assertEqual([p["pattern"] for p in said["policies"]],
+                         ["*", "model.layers.*.mlp.*.weight"])
+        self.assertEqual(said["policies"][0]["sets"], {"fallback": "f16:f16", "format": "f32:f32"})
+        self.assertEqual(said["policies"][1]["sets"], {"format": "q4_0:q4_0"})
+        for policy in said["policies"]:
+            line = fixtures.MIXED.splitlines()[policy["line"] - 1]
+            self.assertIn('"%s"' % policy["pattern"], line)
+        keys = {key["key"]: key for key in said["keys"]}
+        self.assertEqual(keys["format"]["policy"], "model.layers.*.mlp.*.weight")
+        (overridden,) = keys["format"]["overrides"]
+        self.assertEqual((overridden["pattern"], overridden["value"]), ("*", "f32:f32"))
+        self.assertIsNone(said["weight"])
+
+    def test_explain_with_checkpoint(self):
+        plan = self.json("plan", "tiny.safetensors", "-p", "mixed.toml")
+        for weight in plan["weights"]:
+            said = self.json(
+                "explain", weight["path"], "-p", "mixed.toml", "-c", "tiny.safetensors"
+            )
+            kept = weight["encoding"] == "keep_as_stored" and weight["source"] == "i64"
+            self.assertEqual(said["codec"], "keep" if kept else weight["codec"], weight["path"])
+            self.assertEqual(said["weight"]["shape"], weight["shape"])
+            self.assertEqual(said["weight"]["source_bytes"], weight["source_bytes"])
+            stored = said["weight"]["stored"]
+            for key in ("encoding", "order", "orientation", "residency", "bytes"):
+                self.assertEqual(stored[key], weight[key], (weight["path"], key))
+            falls_back = "mlp.down_proj" in weight["path"]
+            self.assertEqual(said["weight"]["fallback_reason"] is not None, falls_back)
+
+    def test_inspect_artifact(self):
+        self.pack()
+        seen = self.json("inspect", "tiny.synps")
+        self.assertEqual(seen["kind"], "artifact")
+        self.assertEqual(seen["file_bytes"], len(self.read("tiny.synps")))
+        self.assertEqual(seen["metadata"]["synps.source.format"], "pt")
+        by_path = {weight["path"]: weight for weight in seen["weights"]}
+        self.assertEqual(len(by_path), len(fixtures.tiny_tensors()))
+        query = by_path["model.layers.0.self_attn.q_proj.weight"]
+        self.assertEqual(set(query), WEIGHT_KEYS | {"components"})
+        (blocks,) = query["components"]
+        self.assertEqual((blocks["name"], blocks["entry"]), ("blocks", query["path"] + "#blocks"))
+        self.assertEqual(blocks["stored_bytes"], query["bytes"])
+        # The bytes are where it says: an empty block of q8_0 is 34 zeros, and no block here is.
+        self.assertNotEqual(
+            self.read("tiny.synps")[blocks["offset"] : blocks["offset"] + 34], bytes(34)
+        )
+
+    def test_inspect_checkpoint(self):
+        for source in ("tiny.safetensors", "sharded"):
+            seen = self.json("inspect", source)
+            self.assertEqual((seen["kind"], seen["metadata"]), ("checkpoint", {"format": "pt"}))
+            self.assertEqual(
+                [(w["path"], w["shape"], w["source"].upper()) for w in seen["weights"]],
+                sorted((t[0], t[2], t[1]) for t in fixtures.tiny_tensors()),
+            )
+            self.assertEqual(seen["data_bytes"], sum(w["bytes"] for w in seen["weights"]))
+
+    def test_verify(self):
+        self.pack()
+        alone = self.json("verify", "tiny.synps")
+        self.assertEqual(
+            alone,
+            {"ok": True, "bytes": len(self.read("tiny.synps")), "problems": [], "weights": []},
+        )
+        compared = self.json("verify", "tiny.synps", "--against", "tiny.safetensors")
+        self.assertEqual([w["path"] for w in compared["weights"]],
+                         sorted(t[0] for t in fixtures.tiny_tensors()))
+        for weight in compared["weights"]:
+            self.assertEqual(
+                set(weight),
+                {"path", "lossless", "exact", "decoded", "max_abs_error", "rmse", "snr_db"},
+            )
+            if weight["lossless"]:
+                self.assertEqual((weight["exact"], weight["rmse"]), (True, 0))
+        by_path = {weight["path"]: weight for weight in compared["weights"]}
+        for name, least in (("self_attn.q_proj", 40), ("mlp.up_proj", 15)):
+            self.assertGreater(by_path[f"model.layers.0.{name}.weight"]["snr_db"], least)
+        self.assertIsNone(by_path["model.position_ids"]["snr_db"])
+
+    def test_verify_damage(self):
+        self.pack()
+        seen = self.json("inspect", "tiny.synps")
+        path = "model.layers.1.mlp.up_proj.weight"
+        (weight,) = [w for w in seen["weights"] if w["path"] == path]
+        damaged = bytearray(self.read("tiny.synps"))
+        damaged[weight["components"][0]["offset"]] ^= 1
+        with open(self.path("bad.synps"), "wb") as out:
+            out.write(damaged)
+        result = self.synps("verify", "bad.synps", "--json")
+        self.assertEqual(result.code, 5)
+        report = json.loads(result.out)
+        self.assertIs(report["ok"], False)
+        (problem,) = report["problems"]
+        self.assertIn(path, problem["where"])
+        self.assertIn("bad.synps", problem["what"])
+        self.assertEqual(result.err, f"synps: error: {problem['what']}\n")
+
+    def test_unpack(self):
+        self.pack()
+        report = self.json("unpack", "tiny.synps", "-o", "back.safetensors")
+        self.assertEqual(report["bytes"], len(self.read("back.safetensors")))
+        self.assertIn("model.layers.0.self_attn.q_proj.weight", report["widened"])
+        self.assertNotIn("model.layers.0.input_layernorm.weight", report["widened"])
+
+    def test_codecs(self):
+        codecs = {codec["codec"]: codec for codec in self.json("codecs")["codecs"]}
+        for name in ("f32:f32", "f16:f16", "bf16:bf16", "q8_0:q8_0", "q4_0:q4_0",
+                     "ternary:ternary", "ternary:absmean", "ternary:tq1_0", "ternary:tq2_0",
+                     "ternary:planes"):
+            self.assertEqual(
+                set(codecs[name]),
+                {"codec", "name", "revision", "bits_per_weight", "dense", "encodes", "exact",
+                 "error_bound", "summary"},
+            )
+        self.assertEqual(codecs["q8_0:q8_0"]["bits_per_weight"], 8.5)
+        self.assertEqual(codecs["q8_0:q8_0"]["name"], "q8_0")
+        self.assertIn("bf16", codecs["f32:f32"]["exact"])
