@@ -105,7 +105,7 @@ Command make_explain(CLI::App& program, const CommonOptions&) {
   CLI::App* command =
       program.add_subcommand("explain", "Show which policies decide about a weight, and how");
   command->footer(kFooter);
-  command->add_option("PATH", options->path, "The weight's graph path")->required();
+  command->add_option("PATH", options->path, "The weight's graph path")->type_name("")->required();
   add_policy_option(*command, options->policy);
   command
       ->add_option("-c,--checkpoint", options->checkpoint,

@@ -46,7 +46,9 @@ std::string codec_text(const Explanation& explanation) {
   if (resolution.keep)
     return resolution.needs_scheme ? "kept as stored"
                                    : "kept as stored; not a float, so no policy is needed";
-  if (resolution.codec == nullptr) return "none: no scheme covers this path";
+  if (resolution.codec == nullptr)
+    return resolution.scheme ? "none: " + short_codec(resolution.scheme->format) + " does not fit"
+                             : std::string("none: no scheme covers this path");
   std::string text = short_codec(resolution.codec->info().id());
   if (resolution.used_fallback && resolution.scheme)
     text += " instead of " + short_codec(resolution.scheme->format);
@@ -71,7 +73,7 @@ std::string weight_text(const Explanation& explanation, std::size_t width) {
   if (!resolution.fallback_reason.empty())
     out +=
         "  fallback " +
-        wrapped(escape_for_display(resolution.fallback_reason), width - kLabelWidth, kLabelWidth) +
+        wrapped(escape_for_display(resolution.fallback_reason), width, kLabelWidth, kLabelWidth) +
         "\n";
   return out;
 }
@@ -191,7 +193,7 @@ std::string explain_text(const Explanation& explanation, std::size_t width) {
   const WeightResolution& resolution = explanation.resolution;
   std::string out = escape_for_display(explanation.path) + "\n";
   out += "  codec    " + codec_text(explanation) + "\n";
-  out += "  dtype    " + resolution.dtype + "\n";
+  out += "  dtype    " + (resolution.needs_scheme ? resolution.dtype : "none") + "\n";
   out += weight_text(explanation, width);
   out += policies_text(explanation) + keys_text(resolution, width);
   if (!resolution.warning.empty())
@@ -206,7 +208,8 @@ std::string explain_json(const Explanation& explanation) {
   json.begin_object().key("path").string(explanation.path);
   json.key("codec");
   codec.empty() ? json.null() : json.string(codec);
-  json.key("dtype").string(resolution.dtype);
+  json.key("dtype");
+  resolution.needs_scheme ? json.string(resolution.dtype) : json.null();
   json.key("policies");
   write_policies(json, resolution);
   json.key("keys");

@@ -1,16 +1,20 @@
 #include "inputs.h"
 
 #include <errno.h>
+#include <fmt/core.h>
 #include <spdlog/spdlog.h>
 
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <charconv>
+#include <map>
 
 #include "failures.h"
 #include "synps/artifact_reader.h"
 #include "synps/builtin_codecs.h"
 #include "synps/file.h"
+#include "synps/plan.h"
 #include "text.h"
 
 namespace synps::cli {
@@ -26,8 +30,17 @@ FileStatus status_of(const std::string& path) {
   Problem problem;
   problem.code = ErrorCode::io;
   problem.file = path;
-  problem.what = "cannot open: " + errno_text(result);
+  problem.what = "cannot open the file";
+  problem.found = errno_text(result);
   throw Error(std::move(problem));
+}
+
+/// What is wrong with a --jobs, or nothing.
+std::string job_count_fault(const std::string& text) {
+  unsigned jobs = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), jobs);
+  if (error == std::errc() && end == text.data() + text.size() && jobs <= kMaxJobs) return {};
+  return fmt::format("{} is not a whole number from 0 to {}", quote(text), kMaxJobs);
 }
 
 }  // namespace
@@ -40,7 +53,7 @@ void add_policy_option(CLI::App& command, std::string& policy) {
 void add_jobs_option(CLI::App& command, unsigned& jobs) {
   command
       .add_option("-j,--jobs", jobs, "Worker threads, 0 for one a core. Never changes the result")
-      ->check(CLI::Range(0u, kMaxJobs).description(""))
+      ->check(CLI::Validator(job_count_fault, ""))
       ->type_name("N");
 }
 
@@ -80,6 +93,20 @@ Policy load_policy(const std::string& given) {
                policy.entries().size() == 1 ? "1 policy"
                                             : fmt::format("{} policies", policy.entries().size()));
   return policy;
+}
+
+void log_warnings(const Checkpoint& checkpoint, const Policy& policy, bool allow_unmatched) {
+  const std::vector<WeightFacts> facts = weight_facts(checkpoint);
+  std::map<std::string, std::vector<const std::string*>> paths;
+  std::size_t i = 0;
+  for (const WeightResolution& resolution :
+       policy.resolve(facts, {.allow_unmatched = allow_unmatched})) {
+    if (!resolution.warning.empty()) paths[resolution.warning].push_back(&facts[i].weight.path);
+    ++i;
+  }
+  for (const auto& [warning, weights] : paths)
+    spdlog::warn("{}, such as {}: {}", counted(weights.size(), "weight"), quote(*weights.front()),
+                 escape_for_display(warning));
 }
 
 FileIdentity identity_of(const std::string& path) {

@@ -28,6 +28,10 @@ Checkpoint open_checkpoint(const std::string& path);
 /// Error(usage) when there is neither.
 Policy load_policy(const std::string& given);
 
+/// Logs what is allowed but most likely not meant about the weights of a checkpoint whose plan
+/// has been made.
+void log_warnings(const Checkpoint& checkpoint, const Policy& policy, bool allow_unmatched);
+
 /// Which file `path` is, links followed. Throws Error(io).
 FileIdentity identity_of(const std::string& path);
 

@@ -47,7 +47,9 @@ Command make_inspect(CLI::App& program, const CommonOptions&) {
   CLI::App* command =
       program.add_subcommand("inspect", "Show what is in an artifact or a checkpoint");
   command->footer(kFooter);
-  command->add_option("INPUT", options->input, "An artifact, or a checkpoint")->required();
+  command->add_option("INPUT", options->input, "An artifact, or a checkpoint")
+      ->type_name("")
+      ->required();
   add_all_option(*command, options->all);
   add_json_option(*command, options->json);
   return {command, [options] { return run(*options); }};

@@ -155,6 +155,7 @@ int run(const Options& options, const CommonOptions& common) {
   const Checkpoint checkpoint = open_checkpoint(options.checkpoint);
   const Policy policy = load_policy(options.policy);
   const Plan plan = make_plan(checkpoint, policy, {.allow_unmatched = options.allow_unmatched});
+  log_warnings(checkpoint, policy, options.allow_unmatched);
   const WeightReport report = report_plan(plan, policy);
   if (options.dry_run) return dry_run(checkpoint, report, options);
 
@@ -172,7 +173,9 @@ Command make_pack(CLI::App& program, const CommonOptions& common) {
   const auto options = std::make_shared<Options>();
   CLI::App* command = program.add_subcommand("pack", "Make an artifact of a checkpoint");
   command->footer(kFooter);
-  command->add_option("CHECKPOINT", options->checkpoint, "The checkpoint to pack")->required();
+  command->add_option("CHECKPOINT", options->checkpoint, "The checkpoint to pack")
+      ->type_name("")
+      ->required();
   command->add_option("-o,--output", options->output, "The artifact to write")
       ->type_name("FILE")
       ->required();

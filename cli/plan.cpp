@@ -51,6 +51,7 @@ int run(const Options& options) {
   const Checkpoint checkpoint = open_checkpoint(options.input);
   const Policy policy = load_policy(options.policy);
   const Plan plan = make_plan(checkpoint, policy, {.allow_unmatched = options.allow_unmatched});
+  log_warnings(checkpoint, policy, options.allow_unmatched);
   print(report_plan(plan, policy), options);
   return 0;
 }
@@ -61,7 +62,9 @@ Command make_plan_command(CLI::App& program, const CommonOptions&) {
   const auto options = std::make_shared<Options>();
   CLI::App* command = program.add_subcommand("plan", "Show what packing or loading does, in bytes");
   command->footer(kFooter);
-  command->add_option("INPUT", options->input, "A checkpoint, or an artifact")->required();
+  command->add_option("INPUT", options->input, "A checkpoint, or an artifact")
+      ->type_name("")
+      ->required();
   add_policy_option(*command, options->policy);
   command->add_flag("--allow-unmatched", options->allow_unmatched, "Policies may match no weight");
   add_all_option(*command, options->all);

@@ -12,26 +12,25 @@ namespace synps::cli {
 namespace {
 
 std::string loading_text(const WeightReport& report) {
+  std::uint64_t weights = 0;
+  for (const ReportedWeight& weight : report.weights) weights += weight.bytes;
   return fmt::format(
+      "  overhead  {} of the artifact\n"
       "  loaded    {} mapped,\n"
       "            {} on the heap,\n"
       "            {} made by conversions\n",
-      exact_bytes(report.mapped_bytes), exact_bytes(report.resident_bytes),
-      exact_bytes(report.conversion_bytes));
+      exact_bytes(report.artifact_bytes - weights), exact_bytes(report.mapped_bytes),
+      exact_bytes(report.resident_bytes), exact_bytes(report.conversion_bytes));
 }
 
 }  // namespace
 
 std::string sizes_text(const WeightReport& report) {
-  std::uint64_t weights = 0;
-  for (const ReportedWeight& weight : report.weights) weights += weight.bytes;
   return fmt::format(
       "  source    {} in {}\n"
-      "  artifact  {}, {} of the source;\n"
-      "            {} of them header, index and checksums\n",
+      "  artifact  {}, {} of the source\n",
       exact_bytes(report.source_bytes), counted(report.weights.size(), "weight"),
-      exact_bytes(report.artifact_bytes), percent(report.artifact_bytes, report.source_bytes),
-      exact_bytes(report.artifact_bytes - weights));
+      exact_bytes(report.artifact_bytes), percent(report.artifact_bytes, report.source_bytes));
 }
 
 std::string plan_text(const WeightReport& report, const std::string& input, bool all,

@@ -5,6 +5,7 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -33,11 +34,34 @@ constexpr const char* kFooter =
     "5 corrupt artifact, 6 limit, 7 policy, 8 output exists or is busy, 9 codec package,\n"
     "70 internal error, 128+n stopped by signal n.";
 
+/// The parser's layout, with room between the parts.
+class HelpFormatter : public CLI::Formatter {
+ public:
+  HelpFormatter() {
+    column_width(34);
+    label("Positionals", "Arguments");
+    label("SUBCOMMAND", "COMMAND");
+    label("REQUIRED", "(required)");
+  }
+  std::string make_description(const CLI::App* app) const override {
+    return Formatter::make_description(app) + "\n";
+  }
+};
+
 void add_common_options(CLI::App& app, CommonOptions& common) {
+  app.formatter(std::make_shared<HelpFormatter>());
   app.set_help_flag("-h,--help", "Print this help and exit");
   app.add_flag("-v,--verbose", common.verbose, "Say on standard error what is being done");
   app.add_flag("-q,--quiet", common.quiet, "No progress bar and no warnings");
-  app.get_formatter()->column_width(34);
+}
+
+/// What the parser found wrong. It says of a wrong number of values only how many it wanted.
+std::string fault_text(const CLI::ParseError& error) {
+  const std::string text = error.what();
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) == nullptr) return text;
+  const std::string option = text.substr(0, text.find(':'));
+  return text.find("missing") != std::string::npos ? option + " needs a value"
+                                                   : option + " is given more than once";
 }
 
 class Program {
@@ -64,19 +88,22 @@ class Program {
 Program::Program() {
   app_.footer(kFooter);
   app_.set_version_flag(
-      "--version", fmt::format("synps {} (artifact format {})", SYNPS_VERSION, kArtifactVersion));
+      "--version", fmt::format("synps {} (artifact format {})", SYNPS_VERSION, kArtifactVersion),
+      "Print the version and exit");
   app_.require_subcommand(0, 1);
   for (const auto& make : {make_pack, make_plan_command, make_explain, make_inspect, make_verify,
                            make_unpack, make_codecs})
     commands_.push_back(make(app_, common_));
   help_ = app_.add_subcommand("help", "Print the help of a command");
-  help_->add_option("COMMAND", help_about_, "The command; none: the program's own help");
+  help_->add_option("COMMAND", help_about_, "The command; none: the program's own help")
+      ->type_name("");
 
   // What a command line has too much is rejected by reject_leftovers(), with suggestions.
   app_.allow_extras();
   add_common_options(app_, common_);
   for (CLI::App* command : app_.get_subcommands({})) {
     command->allow_extras();
+    command->group("Commands");
     add_common_options(*command, common_);
   }
 }
@@ -169,8 +196,8 @@ void Program::reject_leftovers() const {
 /// The parser's own errors in our form.
 void Program::reject(const CLI::ParseError& error) const {
   const Command* command = chosen();
-  throw usage_error(error.what(), fmt::format("see `synps {}--help`",
-                                              command ? command->app->get_name() + " " : ""));
+  throw usage_error(fault_text(error), fmt::format("see `synps {}--help`",
+                                                   command ? command->app->get_name() + " " : ""));
 }
 
 }  // namespace

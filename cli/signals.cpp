@@ -16,9 +16,10 @@ std::atomic<int> pending{0};
 static_assert(std::atomic<int>::is_always_lock_free, "read and written in signal handlers");
 
 void on_stop_signal(int number) {
+  // After a first one that was noted, the program is on its way out.
+  int first = 0;
+  if (!pending.compare_exchange_strong(first, number, std::memory_order_relaxed)) return;
   if (!graceful.load(std::memory_order_relaxed)) _exit(128 + number);
-  int none = 0;
-  pending.compare_exchange_strong(none, number, std::memory_order_relaxed);
 }
 
 void on_bus_error(int number, siginfo_t* info, void*) {

@@ -55,8 +55,7 @@ std::string Table::line(const std::vector<std::string>& cells,
   std::size_t used = 0;
   for (std::size_t c = 0; c < cells.size(); ++c) {
     if (c + 1 == cells.size() && columns_[c].align == Align::left) {
-      const std::size_t room = width > used + kNarrowestColumn ? width - used : kNarrowestColumn;
-      out += wrapped(cells[c], room, used);
+      out += wrapped(cells[c], std::max(width, used + kNarrowestColumn), used, used);
       break;
     }
     if (c == 0 && display_width(cells[c]) > widths[c]) {

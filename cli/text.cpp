@@ -62,22 +62,25 @@ std::size_t display_width(std::string_view text) noexcept {
   }));
 }
 
-std::string wrapped(std::string_view text, std::size_t width, std::size_t indent) {
+std::string wrapped(std::string_view text, std::size_t width, std::size_t indent,
+                    std::size_t start) {
   std::string out;
-  std::size_t used = 0;
+  std::size_t used = start;
+  bool line_is_empty = true;
   while (!text.empty()) {
     const std::size_t end = std::min(text.find(' '), text.size());
     const std::string_view word = text.substr(0, end);
     const std::size_t length = display_width(word);
-    if (used != 0 && used + 1 + length > width) {
+    if (!line_is_empty && used + 1 + length > width) {
       out += '\n' + std::string(indent, ' ');
-      used = 0;
-    } else if (used != 0) {
+      used = indent;
+    } else if (!line_is_empty) {
       out += ' ';
       ++used;
     }
     out += word;
     used += length;
+    line_is_empty = false;
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   return out;

@@ -31,9 +31,11 @@ std::string brief_number(double value);
 /// Code points of UTF-8 `text`: the columns it takes, wide characters apart.
 std::size_t display_width(std::string_view text) noexcept;
 
-/// `text` in lines of at most `width` columns, broken at spaces; a longer word stays whole. Lines
-/// after the first start with `indent` spaces.
-std::string wrapped(std::string_view text, std::size_t width, std::size_t indent);
+/// `text` in lines that end by column `width`, broken at spaces; a longer word stays whole. The
+/// first line goes to where `start` columns are used already; the others start with `indent`
+/// spaces.
+std::string wrapped(std::string_view text, std::size_t width, std::size_t indent,
+                    std::size_t start = 0);
 
 /// Columns of the terminal that standard output is, or 100 when it is none.
 std::size_t output_width() noexcept;

@@ -79,7 +79,9 @@ Command make_unpack(CLI::App& program, const CommonOptions& common) {
   CLI::App* command =
       program.add_subcommand("unpack", "Write an artifact's weights as plain safetensors");
   command->footer(kFooter);
-  command->add_option("ARTIFACT", options->artifact, "The artifact to unpack")->required();
+  command->add_option("ARTIFACT", options->artifact, "The artifact to unpack")
+      ->type_name("")
+      ->required();
   command->add_option("-o,--output", options->output, "The safetensors file to write")
       ->type_name("FILE")
       ->required();

@@ -3,6 +3,7 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -48,13 +49,28 @@ VerifyReport verify_with_progress(const Options& options, bool quiet) {
   return verify(options.artifact, builtin_registry(), how);
 }
 
+/// `package:export` of every weight of an artifact that opens, else nothing.
+std::map<std::string, std::string> codecs_in(const std::string& artifact) {
+  std::map<std::string, std::string> codecs;
+  try {
+    const ArtifactReader reader(artifact);
+    for (const StoredWeight& weight : reader.index().weights)
+      codecs.emplace(weight.weight.path, weight.codec.id());
+  } catch (const Error&) {
+    // What is wrong with it is in the report already.
+  }
+  return codecs;
+}
+
 int run(const Options& options, const CommonOptions& common) {
-  const VerifyReport report = verify_with_progress(options, common.quiet);
-  write_output(options.json ? verify_json(report)
-                            : verify_text(report, options.artifact, options.against, options.all,
+  VerifyOutcome outcome;
+  outcome.report = verify_with_progress(options, common.quiet);
+  if (!outcome.report.weights.empty()) outcome.codecs = codecs_in(options.artifact);
+  write_output(options.json ? verify_json(outcome)
+                            : verify_text(outcome, options.artifact, options.against, options.all,
                                           output_width()));
-  if (report.ok()) return 0;
-  write_error(error_lines(report.problems));
+  if (outcome.report.ok()) return 0;
+  write_error(error_lines(outcome.report.problems));
   return static_cast<int>(ErrorCode::artifact);
 }
 
@@ -65,7 +81,9 @@ Command make_verify(CLI::App& program, const CommonOptions& common) {
   CLI::App* command =
       program.add_subcommand("verify", "Check an artifact, alone or against its checkpoint");
   command->footer(kFooter);
-  command->add_option("ARTIFACT", options->artifact, "The artifact to check")->required();
+  command->add_option("ARTIFACT", options->artifact, "The artifact to check")
+      ->type_name("")
+      ->required();
   command->add_option("--against", options->against, "The checkpoint that it was packed from")
       ->type_name("CHECKPOINT");
   add_jobs_option(*command, options->jobs);

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <utility>
 #include <vector>
@@ -12,33 +13,49 @@
 #include "synps/json_writer.h"
 #include "table.h"
 #include "text.h"
+#include "weight_report.h"
 
 namespace synps::cli {
 namespace {
 
+/// `package:export` of a weight, or "" when the artifact could not be read again.
+std::string codec_of(const VerifyOutcome& outcome, const std::string& path) {
+  const auto found = outcome.codecs.find(path);
+  return found != outcome.codecs.end() ? found->second : std::string();
+}
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
 /// A row of the error table: one weight, or the worst of several.
 struct ErrorRow {
   std::string pattern;
+  std::string codec;
   std::size_t count = 0;
   double max_abs_error = 0;
   double rmse = 0;
-  double snr_db = std::numeric_limits<double>::infinity();  ///< infinite: no error, or no signal
+  double snr_db = kInfinity;  ///< -infinity where there is an error but no signal
 };
+
+/// NaN, which compares with nothing, counts as the worst error.
+double comparable(double error) noexcept {
+  return std::isnan(error) ? kInfinity : error;
+}
 
 void take_worst(ErrorRow& row, const WeightError& error) {
   ++row.count;
-  row.max_abs_error = std::max(row.max_abs_error, error.max_abs_error);
-  row.rmse = std::max(row.rmse, error.rmse);
-  if (error.snr_db) row.snr_db = std::min(row.snr_db, *error.snr_db);
+  row.max_abs_error = std::max(row.max_abs_error, comparable(error.max_abs_error));
+  row.rmse = std::max(row.rmse, comparable(error.rmse));
+  const double without_ratio = error.rmse == 0 ? kInfinity : -kInfinity;
+  row.snr_db = std::min(row.snr_db, -comparable(-error.snr_db.value_or(without_ratio)));
 }
 
 /// Rows of the weights that are not equal to their source, the worst first.
-std::vector<ErrorRow> error_rows(const VerifyReport& report, bool all) {
+std::vector<ErrorRow> error_rows(const VerifyOutcome& outcome, bool all) {
   std::vector<FoldItem> items;
   std::vector<const WeightError*> errors;
-  for (const WeightError& error : report.weights) {
+  for (const WeightError& error : outcome.report.weights) {
     if (error.exact) continue;
-    items.push_back({error.path, error.lossless ? "lossless" : "lossy"});
+    items.push_back({error.path, codec_of(outcome, error.path)});
     errors.push_back(&error);
   }
   FoldOptions options;
@@ -47,7 +64,9 @@ std::vector<ErrorRow> error_rows(const VerifyReport& report, bool all) {
   std::vector<ErrorRow> rows;
   for (const FoldedRow& folded : fold_paths(items, options)) {
     ErrorRow row;
-    row.pattern = all ? items[folded.members.front()].path : folded.pattern;
+    const FoldItem& first = items[folded.members.front()];
+    row.pattern = all ? first.path : folded.pattern;
+    row.codec = short_codec(first.key);
     for (const std::size_t member : folded.members) take_worst(row, *errors[member]);
     rows.push_back(std::move(row));
   }
@@ -61,14 +80,15 @@ std::string error_table(const std::vector<ErrorRow>& rows, bool all, std::size_t
   using enum Table::Align;
   std::vector<Table::Column> columns{{"WEIGHT", left}};
   if (!all) columns.push_back({"COUNT", right});
-  columns.insert(columns.end(), {{"SNR DB", right}, {"RMSE", right}, {"MAX ABS ERROR", right}});
+  columns.insert(columns.end(),
+                 {{"CODEC", left}, {"SNR DB", right}, {"RMSE", right}, {"MAX ABS ERROR", right}});
   Table table(std::move(columns));
   for (const ErrorRow& row : rows) {
     std::vector<std::string> cells{escape_for_display(row.pattern)};
     if (!all) cells.push_back(grouped(row.count));
-    const bool has_ratio = row.snr_db != std::numeric_limits<double>::infinity();
-    cells.insert(cells.end(), {has_ratio ? fmt::format("{:.2f}", row.snr_db) : "-",
-                               brief_number(row.rmse), brief_number(row.max_abs_error)});
+    cells.insert(cells.end(),
+                 {row.codec, std::isinf(row.snr_db) ? "-" : fmt::format("{:.2f}", row.snr_db),
+                  brief_number(row.rmse), brief_number(row.max_abs_error)});
     table.add(std::move(cells));
   }
   return table.render(width);
@@ -97,8 +117,9 @@ std::string comparison_text(const VerifyReport& report, const std::string& again
 
 }  // namespace
 
-std::string verify_text(const VerifyReport& report, const std::string& artifact,
+std::string verify_text(const VerifyOutcome& outcome, const std::string& artifact,
                         const std::string& against, bool all, std::size_t width) {
+  const VerifyReport& report = outcome.report;
   std::string out = escape_for_display(artifact);
   if (report.ok())
     out += fmt::format(": ok, {} checked\n", exact_bytes(report.bytes));
@@ -106,7 +127,7 @@ std::string verify_text(const VerifyReport& report, const std::string& artifact,
     out += fmt::format(": not ok, {}\n", counted(report.problems.size(), "problem"));
   if (against.empty() || report.weights.empty()) return out;
   out += comparison_text(report, against);
-  const std::vector<ErrorRow> rows = error_rows(report, all);
+  const std::vector<ErrorRow> rows = error_rows(outcome, all);
   if (rows.empty()) return out;
   out += all ? "\n" : "\nThe worst weight of each row, worst row first:\n";
   return out + error_table(rows, all, width);
@@ -121,7 +142,8 @@ std::string place_of(const Problem& problem) {
   return place.empty() ? problem.file : place;
 }
 
-std::string verify_json(const VerifyReport& report) {
+std::string verify_json(const VerifyOutcome& outcome) {
+  const VerifyReport& report = outcome.report;
   JsonWriter json;
   json.begin_object().key("ok").boolean(report.ok());
   json.key("bytes").integer(report.bytes);
@@ -133,6 +155,9 @@ std::string verify_json(const VerifyReport& report) {
   json.end_array().key("weights").begin_array();
   for (const WeightError& error : report.weights) {
     json.begin_object().key("path").string(error.path);
+    const std::string codec = codec_of(outcome, error.path);
+    json.key("codec");
+    codec.empty() ? json.null() : json.string(codec);
     json.key("lossless").boolean(error.lossless);
     json.key("exact").boolean(error.exact);
     json.key("decoded").boolean(error.compared);

@@ -97,6 +97,8 @@ std::string describe(const ReportedWeight& weight, const std::string& policy_fil
   if (stored.form.orientation != Orientation::out_in)
     text += fmt::format(", {}", to_string(stored.form.orientation));
   if (stored.scheme && stored.scheme->is_volatile) text += ", volatile";
+  if (stored.device != StoredWeight().device)
+    text += ", on device " + escape_for_display(stored.device);
   if (weight.policy.empty()) return text + "; no policy needed";
   text += "; by " + escape_for_display(weight.policy);
   if (weight.policy_line != 0)

@@ -154,6 +154,7 @@ void write_weight_fields(JsonWriter& json, const ReportedWeight& weight) {
   json.key("order").string(to_string(stored.form.order));
   json.key("orientation").string(to_string(stored.form.orientation));
   json.key("residency").string(to_string(stored.form.residency));
+  json.key("device").string(stored.device);
   json.key("lossless").boolean(stored.lossless);
   json.key("source_bytes").integer(weight.source_bytes);
   json.key("bytes").integer(weight.bytes);

@@ -39,8 +39,8 @@ CodecRegistry make_builtin_registry() {
 }
 
 const CodecRegistry& builtin_registry() {
-  static const CodecRegistry registry = make_builtin_registry();
-  return registry;
+  static const CodecRegistry kRegistry = make_builtin_registry();
+  return kRegistry;
 }
 
 }  // namespace synps

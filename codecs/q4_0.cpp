@@ -9,7 +9,7 @@ namespace synps {
 namespace {
 
 /// The GGUF layout: f16 d, then 16 bytes; byte j holds element j low and element j + 16 high.
-struct Q4_0Format {
+struct Q4Format {
   static constexpr std::size_t kElements = 32;
   static constexpr std::size_t kBytes = 18;
   static constexpr std::size_t kHalf = kElements / 2;
@@ -63,7 +63,7 @@ struct Q4_0Format {
 }  // namespace
 
 std::shared_ptr<const Codec> make_q4_0() {
-  return std::make_shared<BlockCodec<Q4_0Format>>();
+  return std::make_shared<BlockCodec<Q4Format>>();
 }
 
 }  // namespace synps

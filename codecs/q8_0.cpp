@@ -10,7 +10,7 @@ namespace synps {
 namespace {
 
 /// The GGUF layout: f16 d, then 32 int8.
-struct Q8_0Format {
+struct Q8Format {
   static constexpr std::size_t kElements = 32;
   static constexpr std::size_t kBytes = 34;
   using Values = std::array<float, kElements>;
@@ -47,7 +47,7 @@ struct Q8_0Format {
 }  // namespace
 
 std::shared_ptr<const Codec> make_q8_0() {
-  return std::make_shared<BlockCodec<Q8_0Format>>();
+  return std::make_shared<BlockCodec<Q8Format>>();
 }
 
 }  // namespace synps

@@ -18,7 +18,7 @@ constexpr std::array<Section, 3> kSections = {{{0, 32, 5}, {160, 16, 5}, {240, 4
 constexpr std::array<std::uint8_t, 5> kPowersOf3 = {1, 3, 9, 27, 81};
 
 /// The GGUF layout: 48 bytes of five trits, 4 bytes of four, then f16 d.
-struct Tq1_0Format {
+struct Tq1Format {
   static constexpr std::size_t kElements = TritBlock::kElements;
   static constexpr std::size_t kBytes = 54;
   static constexpr std::size_t kScaleAt = 52;
@@ -71,7 +71,7 @@ struct Tq1_0Format {
 }  // namespace
 
 std::shared_ptr<const Codec> make_ternary_tq1_0() {
-  return std::make_shared<BlockCodec<Tq1_0Format>>();
+  return std::make_shared<BlockCodec<Tq1Format>>();
 }
 
 }  // namespace synps

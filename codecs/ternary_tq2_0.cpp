@@ -9,7 +9,7 @@ namespace synps {
 namespace {
 
 /// The GGUF layout: two groups of two-bit codes, then f16 d.
-struct Tq2_0Format {
+struct Tq2Format {
   static constexpr std::size_t kElements = TritBlock::kElements;
   static constexpr std::size_t kBytes = 66;
   static constexpr std::size_t kScaleAt = 64;
@@ -42,7 +42,7 @@ struct Tq2_0Format {
 }  // namespace
 
 std::shared_ptr<const Codec> make_ternary_tq2_0() {
-  return std::make_shared<BlockCodec<Tq2_0Format>>();
+  return std::make_shared<BlockCodec<Tq2Format>>();
 }
 
 }  // namespace synps

@@ -8,7 +8,8 @@
 
 namespace synps {
 
-__extension__ typedef unsigned __int128 Uint128;
+// An alias declaration cannot carry the __extension__ that -Wpedantic asks for.
+__extension__ typedef unsigned __int128 Uint128;  // NOLINT(modernize-use-using)
 
 /// An unsigned integer of kLimbs × 64 bits, for exact sums and comparisons. Results must fit: that
 /// is for the caller to prove.

@@ -29,11 +29,17 @@ bool is_at_or_below(std::string_view path, std::string_view root) {
 
 PathPattern PathPattern::parse(std::string_view text) {
   const std::vector<pattern::SegmentPattern> segments = pattern::parse_pattern(text);
-  pattern::Nfa nfa = pattern::compile(segments);
-  std::optional<pattern::Dfa> dfa = pattern::Dfa::build(nfa);
+  auto program = std::make_shared<Program>();
+  program->text = text;
+  program->literal = literal_path(segments);
+  program->prefix = pattern::common_prefix(segments);
+  program->nfa = pattern::compile(segments);
+  program->dfa = pattern::Dfa::build(program->nfa);
+  if (program->dfa)
+    program->after_prefix = pattern::follow(*program->dfa, program->nfa.alphabet,
+                                            program->dfa->start(), program->prefix);
   PathPattern out;
-  out.program_ = std::make_shared<const Program>(
-      Program{std::string(text), literal_path(segments), std::move(nfa), std::move(dfa)});
+  out.program_ = std::move(program);
   return out;
 }
 
@@ -43,9 +49,12 @@ const std::string& PathPattern::text() const noexcept {
 
 bool PathPattern::covers(std::string_view path) const {
   const Program& program = *program_;
+  const std::size_t common = program.prefix.size();
+  if (path.substr(0, common) != program.prefix) return false;
   if (program.literal) return is_at_or_below(path, *program.literal);
-  if (program.dfa) return pattern::table_covers(*program.dfa, program.nfa.alphabet, path);
-  return pattern::automaton_covers(program.nfa, path);
+  if (!program.dfa) return pattern::automaton_covers(program.nfa, path);
+  return program.dfa->accepts(pattern::follow(*program.dfa, program.nfa.alphabet,
+                                              program.after_prefix, path.substr(common)));
 }
 
 std::string PathPattern::literal(std::string_view path) {

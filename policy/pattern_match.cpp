@@ -6,13 +6,26 @@
 
 namespace synps::pattern {
 
-bool table_covers(const Dfa& table, const Alphabet& alphabet, std::string_view path) {
-  std::uint32_t state = table.start();
-  for (std::size_t at = 0; at < path.size();) {
-    if (state == kDead || state == kUniversal) break;
-    state = table.step(state, alphabet.next_class(path, at));
+std::string common_prefix(const std::vector<SegmentPattern>& segments) {
+  std::string prefix;
+  for (const SegmentPattern& segment : segments) {
+    if (segment.any_depth) break;  // which may take no segment, and then no dot
+    if (&segment != &segments.front()) prefix += '.';
+    for (const GlobNode& node : segment.glob) {
+      if (node.kind != GlobNode::Kind::literal || node.code_point >= 0x80) return prefix;
+      prefix += static_cast<char>(node.code_point);
+    }
   }
-  return table.accepts(state);
+  return prefix;
+}
+
+std::uint32_t follow(const Dfa& table, const Alphabet& alphabet, std::uint32_t state,
+                     std::string_view text) {
+  for (std::size_t at = 0; at < text.size();) {
+    if (state == kDead || state == kUniversal) break;
+    state = table.step(state, alphabet.next_class(text, at));
+  }
+  return state;
 }
 
 bool automaton_covers(const Nfa& nfa, std::string_view path) {

@@ -1,15 +1,26 @@
 #pragma once
 
+#include <cstdint>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "pattern_dfa.h"
 #include "pattern_nfa.h"
+#include "pattern_syntax.h"
 
 namespace synps::pattern {
 
-/// Whether the pattern covers `path`: by its table, a step for each code point, or by following the
-/// set of states it can be in, at most as many steps as there are states for each code point.
-bool table_covers(const Dfa& table, const Alphabet& alphabet, std::string_view path);
+/// What every path that the pattern covers begins with, as far as it is ASCII: no code point of a
+/// path then reaches across its end.
+std::string common_prefix(const std::vector<SegmentPattern>& segments);
+
+/// Where `table` stands after `text`, entered at `state`.
+std::uint32_t follow(const Dfa& table, const Alphabet& alphabet, std::uint32_t state,
+                     std::string_view text);
+
+/// Whether the pattern covers `path`, by following the set of states it can be in: at most as many
+/// steps for each code point as there are states.
 bool automaton_covers(const Nfa& nfa, std::string_view path);
 
 }  // namespace synps::pattern

@@ -24,25 +24,21 @@ void collect(const Glob& glob, std::vector<char32_t>& out) {
 }
 
 /// Builds the automaton from its end: every part is compiled in front of what follows it.
-class Compiler : private DigitStates {
+class Compiler final : private DigitStates {
  public:
   explicit Compiler(const std::vector<SegmentPattern>& segments)
-      : nfa_{Alphabet(segments), {}, 0, 0} {
+      : nfa_{Alphabet(segments), {}, 0, 0} {}
+
+  Nfa compile(const std::vector<SegmentPattern>& segments) {
     tail_ = any_depth(add({Nfa::State::Kind::accept, 0, 0, 0, 0}));
     nfa_.below = tail_.inside;
-    std::uint32_t next = tail_.entry;
+    nfa_.start = tail_.entry;
     // What the tail repeats anyway: `a.**` covers what `a` covers.
     std::size_t count = segments.size();
     while (count > 0 && segments[count - 1].any_depth) --count;
-    while (count-- > 0) {
-      const SegmentPattern& segment = segments[count];
-      next = segment.any_depth ? any_depth(next).entry
-                               : consume(Alphabet::kDot, Alphabet::kDot, glob(segment.glob, next));
-    }
-    nfa_.start = next;
+    while (count-- > 0) nfa_.start = segment(segments[count], nfa_.start);
+    return std::move(nfa_);
   }
-
-  Nfa take() { return std::move(nfa_); }
 
  private:
   /// (\.[^.]*)*
@@ -104,8 +100,13 @@ class Compiler : private DigitStates {
     return next == tail_.entry ? tail_.segment : loop(next).first;
   }
 
+  std::uint32_t segment(const SegmentPattern& pattern, std::uint32_t next) {
+    if (pattern.any_depth) return any_depth(next).entry;
+    return consume(Alphabet::kDot, Alphabet::kDot, glob(pattern.glob, next));
+  }
+
   std::uint32_t glob(const Glob& nodes, std::uint32_t next) {
-    for (auto node = nodes.rbegin(); node != nodes.rend(); ++node) next = glob_node(*node, next);
+    for (std::size_t i = nodes.size(); i-- > 0;) next = glob_node(nodes[i], next);
     return next;
   }
 
@@ -128,8 +129,8 @@ class Compiler : private DigitStates {
 
   std::uint32_t choice(const std::vector<Glob>& alternatives, std::uint32_t next) {
     std::uint32_t entry = glob(alternatives.back(), next);
-    for (auto glob_at = alternatives.rbegin() + 1; glob_at != alternatives.rend(); ++glob_at)
-      entry = split(glob(*glob_at, next), entry);
+    for (std::size_t i = alternatives.size() - 1; i-- > 0;)
+      entry = split(glob(alternatives[i], next), entry);
     return entry;
   }
 
@@ -161,7 +162,7 @@ std::uint32_t Alphabet::next_class(std::string_view text, std::size_t& at) const
 }
 
 Nfa compile(const std::vector<SegmentPattern>& segments) {
-  return Compiler(segments).take();
+  return Compiler(segments).compile(segments);
 }
 
 }  // namespace synps::pattern

@@ -17,6 +17,7 @@ inline constexpr std::size_t kMaxStates = 16384;
 /// literal code points in rising order, and the last for all other code points.
 class Alphabet {
  public:
+  Alphabet() = default;
   explicit Alphabet(const std::vector<SegmentPattern>& segments);
 
   static constexpr std::uint32_t kDot = 0;

@@ -144,7 +144,13 @@ UNMATCHED = F16 + """
 format = "q8_0"
 """
 
+NARROW = """\
+[[policies."model".schemes]]
+format = "f32"
+"""
+
 POLICIES = {
+    "narrow.toml": NARROW,
     "mixed.toml": MIXED,
     "f16.toml": F16,
     "q8_strict.toml": Q8_STRICT,

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Runs suites of command line tests: run_cli_tests.py --synps PROGRAM [--update] [SUITE...]
 
-SUITE is one of cases, json, output, signals, streams; all of them when none is named. --update
-rewrites the expected text in cases/ with what the program prints, to be read before it is kept.
+All suites (SUITES below) when none is named. --update rewrites the expected text in cases/ and in
+docs/cli.md with what the program prints, to be read before it is kept.
 """
 
 import argparse
@@ -11,7 +11,7 @@ import os
 import sys
 import unittest
 
-SUITES = ["cases", "json", "output", "signals", "streams"]
+SUITES = ["cases", "docs", "json", "output", "signals", "streams"]
 
 
 def main():

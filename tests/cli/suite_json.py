@@ -11,7 +11,7 @@ PLAN_KEYS = {
     "codecs", "fallbacks", "weights",
 }
 WEIGHT_KEYS = {
-    "path", "shape", "source", "codec", "encoding", "order", "orientation", "residency", "lossless",
+    "path", "shape", "source", "codec", "encoding", "order", "orientation", "residency", "device", "lossless",
     "source_bytes", "bytes", "policy",
 }
 
@@ -43,6 +43,7 @@ class Json(CliTest):
                 "order": "rows1",
                 "orientation": "out_in",
                 "residency": "mapped",
+                "device": "local",
                 "lossless": False,
                 "source_bytes": 64 * 64 * 2,
                 "bytes": 64 * 64 // 32 * 34,
@@ -184,7 +185,7 @@ class Json(CliTest):
         for weight in compared["weights"]:
             self.assertEqual(
                 set(weight),
-                {"path", "lossless", "exact", "decoded", "max_abs_error", "rmse", "snr_db"},
+                {"path", "codec", "lossless", "exact", "decoded", "max_abs_error", "rmse", "snr_db"},
             )
             if weight["lossless"]:
                 self.assertEqual((weight["exact"], weight["rmse"]), (True, 0))
@@ -192,6 +193,8 @@ class Json(CliTest):
         for name, least in (("self_attn.q_proj", 40), ("mlp.up_proj", 15)):
             self.assertGreater(by_path[f"model.layers.0.{name}.weight"]["snr_db"], least)
         self.assertIsNone(by_path["model.position_ids"]["snr_db"])
+        self.assertEqual(by_path["model.position_ids"]["codec"], "keep")
+        self.assertEqual(by_path["model.layers.0.mlp.up_proj.weight"]["codec"], "q4_0:q4_0")
 
     def test_verify_damage(self):
         self.pack()

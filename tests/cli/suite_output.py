@@ -118,6 +118,16 @@ class Output(CliTest):
         self.assertEqual((result.code, "tiny.safetensors" in result.err), (5, True))
         self.assertEqual(self.new_names(), [])
 
+    def test_warnings(self):
+        with open(self.path("volatile.toml"), "w") as out:
+            out.write(fixtures.F16 + 'volatile = true\n[policies."*".form]\nresidency = "heap"\n')
+        for command in (("plan", "tiny.safetensors"), ("pack", "tiny.safetensors", "-o", "x")):
+            arguments = (*command, "-p", "volatile.toml")
+            result = self.synps(*arguments)
+            self.assertEqual(result.code, 0, result.err)
+            self.assertRegex(result.err, r"^synps: warning: 18 weights, such as '.*': volatile")
+        self.ok("plan", "tiny.safetensors", "-p", "volatile.toml", "--quiet")
+
     def test_header_beyond_the_limit(self):
         with open(self.path("long"), "wb") as out:
             out.write((100_000_001).to_bytes(8, "little"))

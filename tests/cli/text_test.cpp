@@ -40,6 +40,8 @@ TEST_CASE("ratios of nothing are no numbers") {
 
 TEST_CASE("text breaks at spaces, and never inside a word") {
   CHECK(wrapped("one two three", 7, 2) == "one two\n  three");
+  CHECK(wrapped("one two three four", 8, 4) == "one two\n    three\n    four");
+  CHECK(wrapped("one two", 8, 4, 4) == "one\n    two");
   CHECK(wrapped("incomprehensible", 4, 2) == "incomprehensible");
   CHECK(wrapped("a incomprehensible b", 4, 1) == "a\n incomprehensible\n b");
   CHECK(wrapped("", 4, 1).empty());

@@ -10,7 +10,6 @@
 #include <bit>
 #include <cmath>
 #include <cstdio>
-#include <cstring>
 #include <exception>
 #include <limits>
 #include <string>
@@ -20,9 +19,7 @@
 #include "synps/artifact.h"
 #include "test_values.h"
 
-using namespace synps;
-using namespace synps::testing;
-
+namespace synps::testing {
 namespace {
 
 const std::vector<Shape> kShapes = {
@@ -59,12 +56,6 @@ std::vector<float> matrix_values(const Shape& shape, std::uint32_t seed) {
     }
   }
   return values;
-}
-
-std::vector<std::byte> bytes_of(const void* data, std::size_t size) {
-  std::vector<std::byte> bytes(size);
-  std::memcpy(bytes.data(), data, size);
-  return bytes;
 }
 
 WeightToStore kept(const std::string& path, DType dtype, const Shape& shape) {
@@ -107,6 +98,7 @@ std::vector<WeightToStore> all_weights() {
   for (const DType dtype : {DType::i64, DType::u8, DType::boolean, DType::i32})
     weights.push_back(kept(fmt::format("kept.{}", encoding_name(dtype)), dtype, {2, 3}));
   weights.push_back(kept("kept.empty", DType::f32, {0, 3}));
+  weights.push_back(kept("kept.two_chunks", DType::u8, {40, 40000}));
   // A name that looks like a component's: readers go by the index, not by names.
   weights.push_back(kept("f32:f32.2x100#blocks", DType::f16, {4}));
   return weights;
@@ -114,28 +106,24 @@ std::vector<WeightToStore> all_weights() {
 
 void print_values(const std::string& file) {
   for (const WeightView weight : Artifact::open(file)) {
-    std::vector<std::byte> bytes;
     const bool decodes = weight.codec() != nullptr;
-    if (decodes) {
-      const std::vector<float> values = weight.decode();
-      bytes = bytes_of(values.data(), values.size() * sizeof(float));
-    } else {
-      const auto stored = weight.component(0);
-      bytes.assign(stored.begin(), stored.end());
-    }
+    const std::vector<float> values = decodes ? weight.decode() : std::vector<float>();
+    const auto bytes = decodes ? std::as_bytes(std::span(values)) : weight.component(0);
     fmt::print("{}\t{}{:02x}\n", weight.path(), decodes ? "" : "bytes:", fmt::join(bytes, ""));
   }
 }
 
 }  // namespace
 
+}  // namespace synps::testing
+
 int main(int argc, char** argv) {
   const std::string command = argc == 3 ? argv[1] : "";
   try {
     if (command == "write") {
-      build_artifact(argv[2], all_weights());
+      synps::testing::build_artifact(argv[2], synps::testing::all_weights());
     } else if (command == "values") {
-      print_values(argv[2]);
+      synps::testing::print_values(argv[2]);
     } else {
       fmt::print(stderr, "usage: format_codec_artifact write|values FILE\n");
       return 2;

@@ -14,9 +14,7 @@
 #include "synps/artifact_reader.h"
 #include "temp_dir.h"
 
-using namespace synps;
-using namespace synps::testing;
-
+namespace synps::testing {
 namespace {
 
 constexpr std::size_t kLineBytes = 16;
@@ -138,9 +136,11 @@ void print_dump() {
 
 }  // namespace
 
+}  // namespace synps::testing
+
 int main() {
   try {
-    print_dump();
+    synps::testing::print_dump();
   } catch (const std::exception& error) {
     fmt::print(stderr, "format_hexdump: error: {}\n", error.what());
     return 1;

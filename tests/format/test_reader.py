@@ -16,6 +16,17 @@ import read_artifact  # noqa: E402
 
 PROGRAM = None
 
+BITS = {"BOOL": 8, "U8": 8, "F16": 16, "BF16": 16, "I32": 32, "F32": 32, "I64": 64, "F64": 64}
+
+
+def row_bytes(codec, component, columns):
+    """Bytes of a packed component for a row, after docs/codecs.md."""
+    group = (columns + 127) // 128 * 32
+    return {"q8_0": {"blocks": columns // 32 * 34}, "q4_0": {"blocks": columns // 32 * 18},
+            "tq1_0": {"blocks": columns // 256 * 54}, "tq2_0": {"blocks": columns // 256 * 66},
+            "ternary": {"codes": group, "scales": 4}, "absmean": {"codes": group},
+            "planes": {"planes": 8 * group, "scales": 2}}[codec][component]
+
 
 def little_endian(values):
     return struct.pack(f"<{len(values)}I", *struct.unpack(f"={len(values)}I", values.tobytes()))
@@ -28,6 +39,10 @@ class Reader(unittest.TestCase):
         cls.artifact = os.path.join(cls.folder.name, "codecs.synps")
         subprocess.run([PROGRAM, "write", cls.artifact], check=True)
         cls.index, cls.text, cls.data = read_artifact.read_index(cls.artifact)
+        with open(cls.artifact, "rb") as file:
+            content = file.read()
+        [length] = struct.unpack("<Q", content[:8])
+        cls.header = content[8:8 + length].decode("utf-8")
 
     @classmethod
     def tearDownClass(cls):
@@ -65,11 +80,8 @@ class Reader(unittest.TestCase):
         self.assertEqual(len(self.text) % 4096, 0)
 
     def test_entries_are_where_the_format_puts_them(self):
-        with open(self.artifact, "rb") as file:
-            content = file.read()
-        [length] = struct.unpack("<Q", content[:8])
-        header = json.loads(content[8:8 + length])
-        self.assertEqual((8 + length) % 4096, 0)
+        header = json.loads(self.header)
+        self.assertEqual((8 + len(self.header.encode())) % 4096, 0)
         components = [(part, weight) for weight in self.index["weights"]
                       for part in weight["components"]]
         # No holes, in the order of the header's keys.
@@ -93,6 +105,56 @@ class Reader(unittest.TestCase):
                 self.assertEqual(begin % unit, 0)
                 self.assertEqual(part["stored_bytes"], (part["bytes"] + unit - 1) // unit * unit)
                 self.assertEqual(self.data[begin + part["bytes"]:end].strip(b"\0"), b"")
+
+    def in_data_order(self):
+        parts = [(part, weight) for weight in self.index["weights"] for part in weight["components"]]
+        # Entries without bytes share their offset with the next one.
+        return sorted(parts, key=lambda row: (row[0]["offset"], row[0]["stored_bytes"]))
+
+    def test_chunks_are_cut_as_the_format_says(self):
+        next_digest = 0
+        for part, weight in self.in_data_order():
+            with self.subTest(entry=part["entry"]):
+                codec = self.index["codecs"][weight["codec"]]["name"]
+                columns = weight["shape"][-1] if len(weight["shape"]) > 1 else 65536
+                if part["per_weight"]:
+                    rows, size = 0, part["bytes"]
+                else:
+                    group = (columns * BITS[part["dtype"]] if part["name"] == "values"
+                             else 8 * row_bytes(codec, part["name"], columns))
+                    n = max(1, 1048576 // group)
+                    rows, size = 8 * n, n * group
+                self.assertEqual((part["chunk_rows"], part["chunk_bytes"]), (rows, size))
+                self.assertEqual(part["digest"], next_digest)
+                if part["stored_bytes"]:
+                    next_digest += max(1, -(-part["bytes"] // size))
+        stored = [part for part, _ in self.in_data_order() if part["stored_bytes"]]
+        self.assertGreater(next_digest, len(stored), "no component has two chunks")
+        sums = json.loads(self.header)["__synps_sums__"]["data_offsets"]
+        self.assertEqual(sums[1] - sums[0], (16 * next_digest + 4095) // 4096 * 4096)
+        self.assertEqual(self.data[sums[0] + 16 * next_digest:sums[1]].strip(b"\0"), b"")
+
+    def test_data_is_in_the_documented_order(self):
+        def key(row):
+            part, weight = row
+            if part["name"] != "values":
+                rank = 0 if self.index["schemes"][weight["scheme"]]["volatile"] else 1
+            else:
+                rank = 2 if part["stored_bytes"] % 64 == 0 else 3
+            bits = BITS[part["dtype"]] if rank == 3 else 0
+            return rank, -bits, weight["path"].encode(), weight["components"].index(part)
+        entries = [row[0]["entry"] for row in sorted(
+            ((part, weight) for weight in self.index["weights"] for part in weight["components"]),
+            key=key)]
+        self.assertEqual(list(json.loads(self.header))[3:], entries)
+
+    def test_tables_hold_each_row_once_by_first_use(self):
+        for field, table in (("codec", "codecs"), ("form", "forms"), ("scheme", "schemes"),
+                             ("decisions", "decisions")):
+            used = [w[field] for w in self.index["weights"] if w[field] is not None]
+            self.assertEqual(list(dict.fromkeys(used)), list(range(len(self.index[table]))), table)
+            rows = [json.dumps(row, sort_keys=True) for row in self.index[table]]
+            self.assertEqual(len(set(rows)), len(rows), table)
 
 
 if __name__ == "__main__":

@@ -196,6 +196,7 @@ inline void check_threads(const Codec& codec) {
   std::vector<Encoded> results(4);
   {
     std::vector<std::jthread> threads;
+    threads.reserve(results.size());
     for (Encoded& result : results)
       threads.emplace_back([&] { result = encode_all(codec, weight, values); });
   }

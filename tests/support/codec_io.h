@@ -140,6 +140,7 @@ inline std::vector<float> decode_pieces(const Codec& codec, const Weight& weight
       buffers.emplace_back(1);
       buffers.back().insert(buffers.back().end(), from, from + range.size);
     }
+    in.reserve(buffers.size());
     for (const Bytes& buffer : buffers) in.push_back(std::span(buffer).subspan(1));
     codec.decode(piece, in, std::span(values).subspan(piece.first_element, piece.elements()));
   }

@@ -22,9 +22,9 @@ class Cancelled : public std::exception {
 };
 
 struct PackOptions {
-  bool replace = false;          ///< an existing output may be replaced
-  bool allow_overflow = false;   ///< finite values may become infinite
-  unsigned jobs = 0;             ///< worker threads; 0: one a core. Never changes the bytes
+  bool replace = false;         ///< an existing output may be replaced
+  bool allow_overflow = false;  ///< finite values may become infinite
+  unsigned jobs = 0;            ///< worker threads; 0: one a core. Never changes the bytes
   ProgressCallback progress;
   std::vector<FileIdentity> protected_files;  ///< more inputs that must not be overwritten
 };

@@ -12,17 +12,17 @@ namespace synps {
 
 /// One weight's resolved form and its bytes, before a value is read.
 struct PlannedWeight {
-  std::size_t tensor = 0;      ///< index into Checkpoint::tensors()
-  std::size_t stored = 0;      ///< index into layout.index.weights
+  std::size_t tensor = 0;               ///< index into Checkpoint::tensors()
+  std::size_t stored = 0;               ///< index into layout.index.weights
   const Codec* source_codec = nullptr;  ///< decodes the source; null when the bytes are copied
   const Codec* codec = nullptr;         ///< encodes; null when the bytes are copied
-  bool copied = false;         ///< stored bytes are the source's bytes
+  bool copied = false;                  ///< stored bytes are the source's bytes
   bool lossless = true;
   bool used_fallback = false;
   std::string fallback_reason;
   std::uint64_t source_bytes = 0;
-  std::uint64_t bytes = 0;     ///< in the artifact, padding included
-  std::string policy;          ///< pattern that decided the format; "" when none was needed
+  std::uint64_t bytes = 0;  ///< in the artifact, padding included
+  std::string policy;       ///< pattern that decided the format; "" when none was needed
 };
 
 /// What pack will do. The artifact's size is exact.

@@ -14,9 +14,9 @@ namespace synps {
 /// The error of a stored weight against its source.
 struct WeightError {
   std::string path;
-  bool lossless = true;      ///< what the artifact claims
-  bool compared = true;      ///< false: nothing decodes it, and the bytes were compared instead
-  bool exact = true;         ///< every value (or byte) is equal, bit for bit
+  bool lossless = true;  ///< what the artifact claims
+  bool compared = true;  ///< false: nothing decodes it, and the bytes were compared instead
+  bool exact = true;     ///< every value (or byte) is equal, bit for bit
   double max_abs_error = 0;
   double rmse = 0;
   std::optional<double> snr_db;  ///< none when the error or the signal is zero

@@ -13,9 +13,7 @@
 // The GGUF block layouts: what holds for all four, then each one's own edges. Equality with the
 // reference on ordinary values is in golden_test.cpp.
 
-using namespace synps;
-using namespace synps::testing;
-
+namespace synps::testing {
 namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
@@ -301,3 +299,5 @@ TEST_CASE("tq1_0: every byte of five trits decodes to the trits that it was pack
     CHECK(decode_row("ternary:tq1_0", encode_row("ternary:tq1_0", values), 256) == values);
   }
 }
+
+}  // namespace synps::testing

@@ -8,9 +8,7 @@
 #include "synps/builtin_codecs.h"
 #include "temp_dir.h"
 
-using namespace synps;
-using namespace synps::testing;
-
+namespace synps::testing {
 namespace {
 
 const std::string kSource = SYNPS_SOURCE_DIR;
@@ -18,14 +16,16 @@ const std::string kSource = SYNPS_SOURCE_DIR;
 }  // namespace
 
 TEST_CASE("every codec has a source file, a golden folder and a section of docs/codecs.md") {
+  const std::filesystem::path sources = kSource + "/codecs";
+  const std::filesystem::path goldens = kSource + "/tests/golden";
   const std::string docs = "\n" + read_file(kSource + "/docs/codecs.md");
   for (const Codec* codec : builtin_registry().all()) {
     const std::string name = CodecRegistry::short_name(codec->info());
     const std::string folder = folder_name(codec->info());
     CAPTURE(name);
-    CHECK(std::filesystem::is_regular_file(kSource + "/codecs/" + folder + ".h"));
-    CHECK(std::filesystem::is_regular_file(kSource + "/codecs/" + folder + ".cpp"));
-    CHECK(std::filesystem::is_regular_file(kSource + "/tests/golden/" + folder + "/manifest.txt"));
+    CHECK(std::filesystem::is_regular_file(sources / (folder + ".h")));
+    CHECK(std::filesystem::is_regular_file(sources / (folder + ".cpp")));
+    CHECK(std::filesystem::is_regular_file(goldens / folder / "manifest.txt"));
     CHECK(docs.find("\n### `" + name + "`\n") != std::string::npos);
   }
 }
@@ -51,3 +51,5 @@ TEST_CASE("a dense dtype has one codec") {
   CHECK(registry.for_dtype(DType::i64) == nullptr);
   CHECK(registry.for_dtype(DType::f8_e4m3) == nullptr);
 }
+
+}  // namespace synps::testing

@@ -2,8 +2,7 @@
 
 #include "synps/builtin_codecs.h"
 
-using namespace synps;
-using namespace synps::testing;
+namespace synps::testing {
 
 TEST_CASE("every codec keeps the contract") {
   for (const Codec* codec : builtin_registry().all()) {
@@ -11,3 +10,5 @@ TEST_CASE("every codec keeps the contract") {
     check_codec_conformance(*codec);
   }
 }
+
+}  // namespace synps::testing

@@ -8,9 +8,7 @@
 #include "codec_conformance.h"
 #include "synps/builtin_codecs.h"
 
-using namespace synps;
-using namespace synps::testing;
-
+namespace synps::testing {
 namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
@@ -95,3 +93,5 @@ TEST_CASE("f64 returns every value that f32 and the smaller floats hold") {
     CHECK(same_values(decode_all(codec, make_weight({values.size()}), {bytes}), values));
   }
 }
+
+}  // namespace synps::testing

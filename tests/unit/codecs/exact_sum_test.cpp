@@ -11,8 +11,7 @@
 
 #include "float_bits.h"
 
-using namespace synps;
-
+namespace synps {
 namespace {
 
 constexpr float kLargest = std::numeric_limits<float>::max();
@@ -130,3 +129,5 @@ TEST_CASE("the fast sum is the plain sum, in any order") {
   }
   CHECK(MagnitudeSum{}.total() == MagnitudeTotal{});
 }
+
+}  // namespace synps

@@ -10,8 +10,8 @@
 #include "rounding.h"
 #include "small_floats.h"
 
-using namespace synps;
-using synps::testing::FloatFormat;
+namespace synps {
+using testing::FloatFormat;
 
 namespace {
 
@@ -178,3 +178,5 @@ TEST_CASE("round_half_away: what std::round gives") {
     if (round_half_away(value) != static_cast<int>(std::round(value))) FAIL_CHECK(value);
   }
 }
+
+}  // namespace synps

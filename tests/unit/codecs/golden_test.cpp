@@ -13,9 +13,7 @@
 // Compares every codec with its golden folder; tests/golden/README.md says where the files are
 // from.
 
-using namespace synps;
-using namespace synps::testing;
-
+namespace synps::testing {
 namespace {
 
 const std::string kGolden = std::string(SYNPS_SOURCE_DIR) + "/tests/golden/";
@@ -102,3 +100,5 @@ TEST_CASE("every codec gives its golden bytes and values") {
     }
   }
 }
+
+}  // namespace synps::testing

@@ -6,9 +6,7 @@
 #include "synps/builtin_codecs.h"
 #include "synps/error.h"
 
-using namespace synps;
-using namespace synps::testing;
-
+namespace synps::testing {
 namespace {
 
 const Codec& codec(const std::string& name) {
@@ -128,3 +126,5 @@ TEST_CASE("a size past 64 bits is an error of kind limit") {
   const Weight tall = make_weight({std::uint64_t{1} << 62, 2});
   CHECK_THROWS_AS(codec("ternary").components(tall), Error);
 }
+
+}  // namespace synps::testing

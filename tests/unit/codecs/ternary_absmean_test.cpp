@@ -8,9 +8,7 @@
 #include "codec_conformance.h"
 #include "synps/builtin_codecs.h"
 
-using namespace synps;
-using namespace synps::testing;
-
+namespace synps::testing {
 namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
@@ -133,3 +131,5 @@ TEST_CASE("absmean: the error stays within the stated bound") {
   for (std::size_t i = 0; i < values.size(); ++i)
     CHECK(std::fabs(double{decoded[i]} - double{values[i]}) <= bound);
 }
+
+}  // namespace synps::testing

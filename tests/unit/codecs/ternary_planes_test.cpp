@@ -10,9 +10,7 @@
 #include "float_bits.h"
 #include "synps/builtin_codecs.h"
 
-using namespace synps;
-using namespace synps::testing;
-
+namespace synps::testing {
 namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
@@ -159,3 +157,5 @@ TEST_CASE("planes: a row's planes follow one another, each padded to whole group
   wanted[32] = std::byte{0x56};  // plane 0, group 1, byte 0
   CHECK(encoded.components[0] == wanted);
 }
+
+}  // namespace synps::testing

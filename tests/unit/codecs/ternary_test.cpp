@@ -13,9 +13,7 @@
 #include "least_squares.h"
 #include "synps/builtin_codecs.h"
 
-using namespace synps;
-using namespace synps::testing;
-
+namespace synps::testing {
 namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
@@ -124,6 +122,12 @@ void check_against_unfiltered(const std::vector<float>& row) {
   const TernaryFit wanted = fit_without_filter(row);
   CHECK(fit.scale == wanted.scale);
   CHECK(fit.threshold_bits == wanted.threshold_bits);
+}
+
+/// Appends `count` whole numbers, larger ones first, that differ by at most 1 and add up to `sum`.
+void append_shares(std::vector<float>& row, std::uint64_t sum, std::uint64_t count) {
+  for (std::uint64_t i = 0; i < count; ++i)
+    row.push_back(static_cast<float>(sum / count + (i < sum % count ? 1 : 0)));
 }
 
 }  // namespace
@@ -250,6 +254,35 @@ TEST_CASE("ternary: nearly equal scores are told apart exactly") {
   }
 }
 
+TEST_CASE("ternary: scores that double precision cannot tell apart") {
+  // C² - D·A² = 1, C and A large: with A the sum of the k largest magnitudes and C that of the Dk
+  // largest, keeping Dk is better by one part in C², far below what a double resolves. Within each
+  // of the two groups of nearly equal magnitudes the score has its maximum at an end.
+  struct Solution {
+    std::uint64_t d, c, a;  // the smallest one; the others follow from it
+  };
+  for (const Solution& smallest : std::vector<Solution>{
+           {2, 3, 2}, {3, 2, 1}, {5, 9, 4}, {6, 5, 2}, {7, 8, 3}, {8, 3, 1}, {10, 19, 6}}) {
+    Solution pell = smallest;
+    while (pell.c < (std::uint64_t{1} << 31)) {
+      const std::uint64_t c = smallest.c * pell.c + smallest.d * smallest.a * pell.a;
+      pell.a = smallest.c * pell.a + smallest.a * pell.c;
+      pell.c = c;
+    }
+    // Enough elements that each is a whole number below 2^24.
+    for (std::uint64_t k = (pell.a >> 24) + 1; k < (pell.a >> 24) + 40; ++k) {
+      std::vector<float> row;
+      append_shares(row, pell.a, k);
+      append_shares(row, pell.c - pell.a, (pell.d - 1) * k);
+      CAPTURE(pell.d);
+      CAPTURE(k);
+      check_against_unfiltered(row);
+      FitScratch scratch;
+      CHECK(fit_ternary(row, scratch).threshold_bits == f32_magnitude_bits(row.back()));
+    }
+  }
+}
+
 TEST_CASE("ternary: wild rows fit as without the filter") {
   std::mt19937 random(5);
   for (int round = 0; round < 200; ++round) {
@@ -270,3 +303,5 @@ TEST_CASE("ternary: a row of a million elements") {
   CHECK(fit.scale == wanted.scale);
   CHECK(fit.threshold_bits == wanted.threshold_bits);
 }
+
+}  // namespace synps::testing

@@ -109,3 +109,14 @@ TEST_CASE("one enormous row stays bounded where the codec can cut it, with many 
   }
 #endif
 }
+
+TEST_CASE("the measurement sees a codec that needs a whole row") {
+#ifdef SYNPS_SANITIZED
+  MESSAGE("skipped: a sanitizer's own memory hides what is measured");
+#else
+  TempDir dir;
+  const std::string input = dir.file("model.safetensors");
+  write_sparse(input, {1, 33'554'432});  // 128 MiB of f32 values
+  CHECK(peak_of_pack(input, dir.file("out"), "ternary:planes", 1) > kLimitKib);
+#endif
+}

@@ -127,6 +127,18 @@ TEST_CASE("bytes that are no UTF-8 count one by one") {
   CHECK(covers("a\xFF*", "a\xFF\xFE"));
 }
 
+TEST_CASE("what a pattern begins with is read like the rest of it") {
+  CHECK(covers("aé*", "aé"));
+  CHECK_FALSE(covers("aé*", "a\xC3"));
+  CHECK_FALSE(covers("a\xC3*", "aé"));  // é is one code point, not the byte it starts with
+  CHECK_FALSE(covers("model.*", "model"));
+  CHECK(covers("model.**.*", "model.w"));
+  CHECK_FALSE(covers("model.**.*", "model"));
+  CHECK(covers("model.**.{a,b}", "model.a"));
+  CHECK(covers("a.{b,}", "a."));
+  CHECK_FALSE(covers("a.{b,}", "a"));
+}
+
 TEST_CASE("braces choose") {
   CHECK(covers("{up,down}_proj", "up_proj"));
   CHECK(covers("{up,down}_proj", "down_proj.weight"));

@@ -298,7 +298,8 @@ TEST_CASE("shuffling the file changes nothing") {
   weights.push_back(facts("model.layers.0.mlp.down_proj.bias", DType::bf16, {7}));
   const auto summaries = [&](const std::string& text) {
     std::string out;
-    for (const WeightResolution& each : parse(text).resolve(weights)) out += summary(each) + "\n";
+    const Policy policy = parse(text);
+    for (const WeightResolution& each : policy.resolve(weights)) out += summary(each) + "\n";
     return out;
   };
   const std::string expected = summaries(join(parts));

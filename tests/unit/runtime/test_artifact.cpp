@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <bit>
 #include <cstring>
 #include <optional>
 #include <string>
@@ -14,15 +16,16 @@
 #include "temp_dir.h"
 #include "test_values.h"
 
-using namespace synps;
-using namespace synps::testing;
-
+namespace synps::testing {
 namespace {
 
 std::vector<std::byte> bytes_of(const std::string& text) {
-  std::vector<std::byte> bytes(text.size());
-  std::memcpy(bytes.data(), text.data(), text.size());
-  return bytes;
+  const auto bytes = std::as_bytes(std::span(text));
+  return {bytes.begin(), bytes.end()};
+}
+
+bool same_bits(float a, float b) {
+  return std::bit_cast<std::uint32_t>(a) == std::bit_cast<std::uint32_t>(b);
 }
 
 WeightToStore encoded(const std::string& path, const std::string& codec, Shape shape,
@@ -119,7 +122,8 @@ TEST_CASE("any row range decodes to the values of the whole, for every codec") {
       for (std::uint64_t count = 0; first + count <= 7; ++count) {
         std::vector<float> part(count * 256);
         weight.decode({first, count}, part);
-        CHECK(std::memcmp(part.data(), all.data() + first * 256, part.size() * sizeof(float)) == 0);
+        CHECK(std::equal(part.begin(), part.end(),
+                         all.begin() + static_cast<std::ptrdiff_t>(first * 256), same_bits));
       }
     }
   }
@@ -238,3 +242,5 @@ TEST_CASE("any number of threads read at once") {
   for (std::thread& thread : threads) thread.join();
   for (const auto& own : found) CHECK(own == expected);
 }
+
+}  // namespace synps::testing

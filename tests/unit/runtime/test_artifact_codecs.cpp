@@ -13,9 +13,7 @@
 #include "temp_dir.h"
 #include "test_values.h"
 
-using namespace synps;
-using namespace synps::testing;
-
+namespace synps::testing {
 namespace {
 
 /// A built-in codec under another name or revision, or with other component names.
@@ -141,3 +139,5 @@ TEST_CASE("components that the codec would not store are never decoded") {
   CHECK(problems[0].field == "a.weight");
   CHECK(problems[0].found == "pieces U8[2, 34]");
 }
+
+}  // namespace synps::testing

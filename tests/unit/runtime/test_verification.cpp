@@ -15,9 +15,7 @@
 #include "temp_dir.h"
 #include "test_values.h"
 
-using namespace synps;
-using namespace synps::testing;
-
+namespace synps::testing {
 namespace {
 
 constexpr std::uint64_t kRows = 40;
@@ -92,11 +90,11 @@ TEST_CASE("first use checks just the chunks that rows need, each time until they
 
   const WeightView weight = Artifact::open(path)["w"];
   const std::vector<float> values = test_values(kRows * kColumns);
-  for (const std::uint64_t row : {0, 15, 24, 39})
+  for (const std::uint64_t row : {0u, 15u, 24u, 39u})
     CHECK(decode_row(weight, row) ==
           std::vector<float>(values.begin() + static_cast<std::ptrdiff_t>(row * kColumns),
                              values.begin() + static_cast<std::ptrdiff_t>((row + 1) * kColumns)));
-  for (const std::uint64_t row : {16, 17, 23}) check_damage_found(weight, row);
+  for (const std::uint64_t row : {16u, 17u, 23u}) check_damage_found(weight, row);
   check_damage_found(weight, 17);
   CHECK_THROWS_AS(weight.decode(), const Error&);
   CHECK_THROWS_AS(weight.component(0), const Error&);
@@ -169,3 +167,5 @@ TEST_CASE("a heap weight that cannot be read is an I/O error") {
     CHECK(error.code() == ErrorCode::io);
   }
 }
+
+}  // namespace synps::testing

@@ -1,0 +1,107 @@
+"""docs/cli.md: its commands print what is printed there.
+
+Console blocks run one after the other in one folder, where examples/ and synps.toml.example are
+those of the project and synps.toml is a copy of the latter. `$ COMMAND` is followed by its output,
+standard error after standard output; a line `...` stands for lines that are left out. JSON is
+shown in lines, with long lists cut short.
+"""
+
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+from support import SYNPS, default_signals
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+DOCUMENT = os.path.join(ROOT, "docs", "cli.md")
+UPDATE = "SYNPS_UPDATE_CASES" in os.environ
+BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def steps(block):
+    parts = re.split(r"^\$ (.*)\n", block, flags=re.MULTILINE)
+    return list(zip(parts[1::2], parts[2::2]))
+
+
+def abridged(text, wanted):
+    """`text` with what `wanted` leaves out left out, so that the two can be compared."""
+    pattern = "".join(
+        "(?:.*\n)*?" if line == "...\n" else re.escape(line)
+        for line in wanted.splitlines(keepends=True)
+    )
+    return wanted if re.fullmatch(pattern, text) else text
+
+
+def shortened(value):
+    """JSON for people: lists of objects cut to their first, other long ones to two; in lines."""
+    text = json.dumps(shorten_lists(value), indent=2, ensure_ascii=False)
+    # Lists of plain values stay on one line.
+    return re.sub(r"\[\s+([^\[\]{}]*?)\s+\]", lambda m: "[" + re.sub(r"\s+", " ", m[1]) + "]", text)
+
+
+def shorten_lists(value):
+    if isinstance(value, dict):
+        return {key: shorten_lists(item) for key, item in value.items()}
+    if isinstance(value, list):
+        if len(value) > 1 and isinstance(value[0], dict):
+            return [shorten_lists(value[0]), "..."]
+        return [*value[:2], "..."] if len(value) > 12 else value
+    return value
+
+
+class Docs(unittest.TestCase):
+    maxDiff = None
+
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="synps-docs-")
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        os.symlink(os.path.join(ROOT, "examples"), os.path.join(self.folder, "examples"))
+        for name in ("synps.toml.example", "synps.toml"):
+            shutil.copy(os.path.join(ROOT, "synps.toml.example"), os.path.join(self.folder, name))
+
+    def run_step(self, command):
+        arguments = shlex.split(command)
+        self.assertEqual(arguments[0], "synps")
+        done = subprocess.run([SYNPS, *arguments[1:]], cwd=self.folder, stdin=subprocess.DEVNULL,
+                              preexec_fn=default_signals, capture_output=True, text=True,
+                              check=False)
+        self.assertEqual(done.returncode, 0, (command, done.stderr))
+        if "--json" in arguments:
+            return shortened(json.loads(done.stdout)) + "\n"
+        return done.stdout + done.stderr
+
+    def replay(self, block):
+        out = ""
+        for command, wanted in steps(block[1]):
+            printed = abridged(self.run_step(command), wanted)
+            if not UPDATE:
+                self.assertEqual(printed, wanted, command)
+            out += f"$ {command}\n{printed}"
+        return f"```console\n{out}```"
+
+    def test_commands_print_what_is_printed_there(self):
+        with open(DOCUMENT, encoding="utf-8") as file:
+            text = file.read()
+        self.assertGreater(len(BLOCK.findall(text)), 10)
+        updated = BLOCK.sub(self.replay, text)
+        if UPDATE:
+            with open(DOCUMENT, "w", encoding="utf-8") as file:
+                file.write(updated)
+
+    def test_every_option_is_described(self):
+        with open(DOCUMENT, encoding="utf-8") as file:
+            text = file.read()
+        listed = subprocess.run([SYNPS, "--help"], capture_output=True, text=True, check=True)
+        commands = re.findall(r"^  (\w+)  ", listed.stdout.split("Commands:")[1], re.MULTILINE)
+        self.assertIn("pack", commands)
+        for command in commands:
+            self.assertIn(f"synps {command}", text)
+            shown = subprocess.run([SYNPS, command, "--help"], capture_output=True, text=True,
+                                   check=True)
+            for option in re.findall(r"--[a-z][a-z-]+", shown.stdout):
+                self.assertIn(f"`{option}", text, command)
