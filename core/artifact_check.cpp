@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "artifact_place.h"
 #include "synps/artifact_layout.h"
 #include "synps/artifact_reader.h"
+#include "synps/checked.h"
 
 namespace synps {
 namespace {
@@ -43,6 +45,42 @@ bool same_components(const StoredWeight& weight, const std::vector<Component>& e
                     });
 }
 
+/// The components of the weight's codec; none when the codec is not known here. `fault` receives
+/// why there can be none.
+std::optional<std::vector<Component>> expected_components(const StoredWeight& weight,
+                                                          const CodecRegistry& codecs,
+                                                          std::string& fault) {
+  if (weight.codec.is_keep()) {
+    const auto bytes = weight.weight.shape.bytes(weight.weight.dtype);
+    if (bytes) return {{{"values", weight.weight.dtype, weight.weight.shape, *bytes, false}}};
+    fault = "its elements are no whole number of bytes";
+    return std::nullopt;
+  }
+  const Codec* codec = codecs.find(weight.codec.package, weight.codec.name);
+  if (codec == nullptr || codec->info().revision != weight.codec.revision) return std::nullopt;
+  const Support support = codec->supports(weight.weight);
+  if (support.ok) return codec->components(weight.weight);
+  fault = "its codec cannot hold this weight: " + support.reason;
+  return std::nullopt;
+}
+
+/// What is wrong with the weight's components; empty when nothing is that can be seen here.
+std::string component_fault(const StoredWeight& weight, const CodecRegistry& codecs) {
+  std::string fault;
+  const auto expected = expected_components(weight, codecs, fault);
+  if (!expected) return fault;
+  if (!same_components(weight, *expected)) return "its components are not what its codec stores";
+  StoredWeight sized = weight;
+  set_sizes(sized, CodecRowBytes(codecs));
+  const bool same =
+      std::equal(sized.components.begin(), sized.components.end(), weight.components.begin(),
+                 [](const StoredComponent& a, const StoredComponent& b) {
+                   return a.stored_bytes == b.stored_bytes && a.chunk_rows == b.chunk_rows &&
+                          a.chunk_bytes == b.chunk_bytes;
+                 });
+  return same ? "" : "its padding or its chunks are not the format's";
+}
+
 }  // namespace
 
 /// The header must be exactly what index and metadata imply.
@@ -65,8 +103,9 @@ void ArtifactReader::check_placement(std::vector<Problem>& problems) const {
   ArtifactIndex placed = index_;
   const std::uint64_t digests = number_digests(placed);
   place_components(placed, index_bytes_ + sums_bytes_);
-  if (digests > sums_bytes_ / sizeof(Digest))
-    problems.push_back(problem(*this, "the list of digests is too short", std::string(kSumsEntry)));
+  if (checked_round_up(digests * sizeof(Digest), kPageAlignment) != sums_bytes_)
+    problems.push_back(problem(*this, "the list of digests is not as long as its chunks need",
+                               std::string(kSumsEntry)));
   for (std::size_t w = 0; w < index_.weights.size(); ++w)
     for (std::size_t c = 0; c < index_.weights[w].components.size(); ++c) {
       const StoredComponent& found = index_.weights[w].components[c];
@@ -80,16 +119,9 @@ void ArtifactReader::check_placement(std::vector<Problem>& problems) const {
 
 void ArtifactReader::check_codecs(const CodecRegistry& codecs,
                                   std::vector<Problem>& problems) const {
-  for (const StoredWeight& weight : index_.weights) {
-    const Codec* codec = codecs.find(weight.codec.package, weight.codec.name);
-    if (codec == nullptr || codec->info().revision != weight.codec.revision) continue;
-    if (const Support support = codec->supports(weight.weight); !support.ok)
-      problems.push_back(problem(*this, "its codec cannot hold this weight: " + support.reason,
-                                 weight.weight.path));
-    else if (!same_components(weight, codec->components(weight.weight)))
-      problems.push_back(
-          problem(*this, "its components are not what its codec stores", weight.weight.path));
-  }
+  for (const StoredWeight& weight : index_.weights)
+    if (std::string fault = component_fault(weight, codecs); !fault.empty())
+      problems.push_back(problem(*this, std::move(fault), weight.weight.path));
 }
 
 /// Padding is zeros in entries, spaces after the index.
@@ -138,7 +170,7 @@ std::vector<Problem> ArtifactReader::check_all(const CodecRegistry* codecs) cons
   std::vector<Problem> problems;
   const auto index = mapping_.bytes().subspan(data_start_, index_bytes_);
   std::string canonical = to_json(index_);
-  canonical.resize(std::max<std::size_t>(canonical.size(), index_bytes_), ' ');
+  canonical.resize(*checked_round_up(canonical.size(), kPageAlignment), ' ');
   const auto bytes = std::as_bytes(std::span(canonical));
   if (!std::equal(index.begin(), index.end(), bytes.begin(), bytes.end()))
     problems.push_back(problem(*this, "the index is not canonical", std::string(kIndexEntry)));

@@ -146,6 +146,15 @@ std::string to_json(const ArtifactIndex& index) {
   weights.begin_array();
   for (const StoredWeight& weight : index.weights) write_weight(weights, weight, tables);
   weights.end_array();
+  JsonWriter values;
+  values.begin_array();
+  for (const ValueScheme& value : index.values) {
+    values.begin_object();
+    values.key("pattern").string(value.pattern);
+    values.key("scheme").integer(tables.schemes.number(json_of(value.scheme)));
+    values.end_object();
+  }
+  values.end_array();
 
   std::string out = "{\"codecs\":";
   tables.codecs.write(out);
@@ -155,7 +164,8 @@ std::string to_json(const ArtifactIndex& index) {
   tables.forms.write(out);
   out += ",\"header\":\"" + to_hex(index.header) + "\",\"schemes\":";
   tables.schemes.write(out);
-  out += ",\"sums\":\"" + to_hex(index.sums) + "\",\"version\":" + std::to_string(index.version);
+  out += ",\"sums\":\"" + to_hex(index.sums) + "\",\"values\":" + values.text();
+  out += ",\"version\":" + std::to_string(index.version);
   out += ",\"weights\":" + weights.text() + "}";
   return out;
 }

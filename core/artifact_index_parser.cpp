@@ -214,6 +214,11 @@ ArtifactIndex parse_index(std::string_view json, const std::string& file) {
     tables.decisions.push_back(parse_decisions(element, object));
   each("forms", [&](JsonObject row) { tables.forms.push_back(parse_form(std::move(row), file)); });
   each("schemes", [&](JsonObject row) { tables.schemes.push_back(parse_scheme(std::move(row))); });
+  each("values", [&](JsonObject row) {
+    ValueScheme value{std::string(row.string("pattern")), referred(row, "scheme", tables.schemes)};
+    row.expect_no_other_field();
+    index.values.push_back(std::move(value));
+  });
   each("weights", [&](JsonObject row) {
     index.weights.push_back(parse_weight(std::move(row), tables, file));
   });

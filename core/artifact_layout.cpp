@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "artifact_place.h"
@@ -61,6 +62,17 @@ void set_stored_bytes(StoredWeight& weight, StoredComponent& stored) {
   stored.stored_bytes = checked(checked_round_up(bytes, unit), weight.weight.path);
 }
 
+}  // namespace
+
+void set_sizes(StoredWeight& weight, const RowBytes& row_bytes) {
+  for (std::size_t i = 0; i < weight.components.size(); ++i) {
+    set_stored_bytes(weight, weight.components[i]);
+    cut_into_chunks(weight, i, row_bytes);
+  }
+}
+
+namespace {
+
 void refuse_collision(const std::string& name) {
   throw Error({.code = ErrorCode::checkpoint,
                .what = "a tensor's name collides with an entry that synps writes",
@@ -110,7 +122,9 @@ std::map<std::string, std::string> complete_metadata(std::map<std::string, std::
                    .what = "the checkpoint's metadata uses a key that synps keeps for itself",
                    .field = "__metadata__." + key,
                    .want = "no key that starts with 'synps.'"});
-  if (!every_float_is_dense(weights)) {
+  const bool packed = !every_float_is_dense(weights);
+  // A source that calls itself `synps` keeps its word apart, too, lest it be taken for ours.
+  if (packed || (metadata.contains("format") && metadata["format"] == "synps")) {
     if (const auto format = metadata.find("format"); format != metadata.end())
       metadata["synps.source.format"] = format->second;
     metadata["format"] = "synps";
@@ -133,6 +147,15 @@ void settle_index(ArtifactLayout& layout) {
   }
 }
 
+void sort_values(std::vector<ValueScheme>& values) {
+  const auto key = [](const ValueScheme& value) {
+    const Scheme& scheme = value.scheme;
+    return std::tie(value.pattern, scheme.scope, scheme.lifetime, scheme.update, scheme.format);
+  };
+  std::sort(values.begin(), values.end(),
+            [&](const ValueScheme& a, const ValueScheme& b) { return key(a) < key(b); });
+}
+
 void check_total(const ArtifactLayout& layout) {
   std::uint64_t total = 0;
   for (const StoredWeight& weight : layout.index.weights)
@@ -146,14 +169,12 @@ ArtifactLayout lay_out(ArtifactContents contents, const RowBytes& row_bytes) {
   ArtifactLayout layout;
   auto& weights = layout.index.weights;
   weights = std::move(contents.weights);
+  layout.index.values = std::move(contents.values);
+  sort_values(layout.index.values);
   std::sort(weights.begin(), weights.end(), [](const StoredWeight& a, const StoredWeight& b) {
     return a.weight.path < b.weight.path;
   });
-  for (StoredWeight& weight : weights)
-    for (std::size_t i = 0; i < weight.components.size(); ++i) {
-      set_stored_bytes(weight, weight.components[i]);
-      cut_into_chunks(weight, i, row_bytes);
-    }
+  for (StoredWeight& weight : weights) set_sizes(weight, row_bytes);
   name_entries(weights);
   check_total(layout);
   layout.metadata = complete_metadata(std::move(contents.metadata), weights);

@@ -12,6 +12,9 @@ namespace synps {
 bool is_dense(const StoredWeight& weight) noexcept;
 bool is_volatile(const StoredWeight& weight) noexcept;
 
+/// Gives a weight's components their stored bytes and chunks. Throws Error(limit).
+void set_sizes(StoredWeight& weight, const RowBytes& row_bytes);
+
 /// The safetensors entry a component goes to.
 std::string entry_name(const StoredWeight& weight, const StoredComponent& stored);
 

@@ -69,19 +69,19 @@ void AtomicFile::check(Os& os, const std::string& path, const Options& options) 
   if (path.empty() || split(path).name.empty())
     throw output_error(path, "the output is not a file name", "name a file, not a folder");
   check_directory(os, path);
-  FileStatus target;
-  if (const int error = os.status(path, true, target); error == 0)
-    refuse_input(path, target.identity, options);
   FileStatus status;
   const int error = os.status(path, false, status);
   if (error == -ENOENT) return;
   if (error < 0) throw io_error(path, "cannot look at the output", error);
   switch (status.kind) {
     case FileStatus::Kind::regular:
+      refuse_input(path, status.identity, options);
       break;
     case FileStatus::Kind::directory:
       throw output_error(path, "the output is a folder", "name a file in it");
     case FileStatus::Kind::symlink:
+      if (FileStatus target; os.status(path, true, target) == 0)
+        refuse_input(path, target.identity, options);
       throw output_error(path, "the output is a symbolic link", "name the file it points to");
     default:
       throw output_error(path, "the output is a FIFO, a device or a socket", "name a regular file");

@@ -8,20 +8,6 @@
 namespace synps {
 namespace {
 
-/// Bytes of packed rows, as the weight's codec says.
-class CodecRowBytes final : public RowBytes {
- public:
-  explicit CodecRowBytes(const CodecRegistry& codecs) : codecs_(codecs) {}
-
-  std::uint64_t of(const StoredWeight& weight, std::size_t component,
-                   std::uint64_t columns) const override {
-    return codecs_.find(weight.codec.package, weight.codec.name)->row_bytes(component, columns);
-  }
-
- private:
-  const CodecRegistry& codecs_;
-};
-
 Component dense_component(const SourceTensor& tensor) {
   return {"values", tensor.weight.dtype, tensor.weight.shape, tensor.bytes, false};
 }
@@ -53,12 +39,24 @@ std::string deciding_pattern(const WeightResolution& resolution) {
   return {};
 }
 
+/// What the policy says of values that are not constants. Their paths are nowhere in a checkpoint,
+/// so a runtime that allocates them gets the patterns.
+std::vector<ValueScheme> value_schemes(const Policy& policy) {
+  std::vector<ValueScheme> values;
+  for (const PolicyEntry& entry : policy.entries())
+    for (const PolicyScheme& each : entry.schemes)
+      if (each.scheme.scope != Scope::constant)
+        values.push_back({entry.pattern.text(), each.scheme});
+  return values;
+}
+
 /// Plans weights one by one.
 class Planner {
  public:
-  Planner(const Checkpoint& checkpoint, const CodecRegistry& codecs)
-      : checkpoint_(checkpoint), codecs_(codecs) {
+  Planner(const Checkpoint& checkpoint, const Policy& policy)
+      : checkpoint_(checkpoint), codecs_(policy.codecs()) {
     contents_.metadata = checkpoint.metadata();
+    contents_.values = value_schemes(policy);
   }
 
   void add(std::size_t index, const WeightResolution& resolution);
@@ -171,7 +169,7 @@ std::vector<WeightFacts> weight_facts(const Checkpoint& checkpoint) {
 Plan make_plan(const Checkpoint& checkpoint, const Policy& policy, const PlanOptions& options) {
   const std::vector<WeightResolution> resolutions =
       policy.resolve(weight_facts(checkpoint), {.allow_unmatched = options.allow_unmatched});
-  Planner planner(checkpoint, policy.codecs());
+  Planner planner(checkpoint, policy);
   for (std::size_t i = 0; i < resolutions.size(); ++i) planner.add(i, resolutions[i]);
   return planner.finish();
 }

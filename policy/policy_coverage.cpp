@@ -8,13 +8,11 @@
 namespace synps {
 namespace {
 
-// Segments of a pattern that stand for themselves. A pattern with a backslash, which may escape a
-// dot, gives none.
+// Segments of a pattern that stand for themselves.
 std::vector<std::string_view> literal_segments(std::string_view pattern) {
-  if (pattern.find('\\') != std::string_view::npos) return {};
   std::vector<std::string_view> literal;
-  for (const std::string_view segment : split_segments(pattern))
-    if (segment.find_first_of("*?{}") == std::string_view::npos) literal.push_back(segment);
+  for (const std::string_view segment : split_pattern(pattern))
+    if (segment.find_first_of("*?{}\\") == std::string_view::npos) literal.push_back(segment);
   return literal;
 }
 
@@ -38,7 +36,7 @@ PolicyCoverage::PolicyCoverage(const std::vector<PolicyEntry>& entries) : entrie
 
 PolicySet PolicyCoverage::covering(std::string_view path) const {
   PolicySet candidates = without_segment_;
-  std::vector<std::string_view> segments = split_segments(path);
+  std::vector<std::string_view> segments = split_path(path);
   std::sort(segments.begin(), segments.end());
   segments.erase(std::unique(segments.begin(), segments.end()), segments.end());
   for (const std::string_view segment : segments) {

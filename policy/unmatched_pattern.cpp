@@ -35,7 +35,7 @@ std::string append(const std::string& pattern, std::string_view segment) {
 std::vector<std::string> segments_at(const Paths& paths, std::size_t depth) {
   std::vector<std::string> names;
   for (const std::string_view path : paths) {
-    const std::vector<std::string_view> segments = split_segments(path);
+    const std::vector<std::string_view> segments = split_path(path);
     if (depth < segments.size()) names.emplace_back(segments[depth]);
   }
   std::sort(names.begin(), names.end());
@@ -54,7 +54,7 @@ struct Correction {
 Correction correct(std::string_view pattern, const Paths& paths) {
   Correction so_far{"", paths, true};
   bool any_depth = false;
-  const std::vector<std::string_view> segments = split_segments(pattern);
+  const std::vector<std::string_view> segments = split_pattern(pattern);
   for (std::size_t i = 0; i < segments.size(); ++i) {
     any_depth = any_depth || segments[i] == "**";
     std::string longer = append(so_far.pattern, segments[i]);

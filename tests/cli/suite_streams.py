@@ -120,7 +120,7 @@ class Streams(CliTest):
         self.assertEqual(self.slow_pack(100, term="dumb"), "")
 
     def test_narrow_terminal(self):
-        for columns in (100, 60):
+        for columns in (100, 70):
             text = self.on_terminal(columns, "plan", "tiny.safetensors", "-p", "mixed.toml")
             self.assertLessEqual(max(len(line) for line in text.splitlines()), columns, text)
 

@@ -78,11 +78,21 @@ struct StoredWeight {
   std::vector<StoredComponent> components{};
 };
 
+/// A scheme that a policy has for values that are not constants (inputs, caches, activations), for
+/// runtimes that allocate them.
+struct ValueScheme {
+  std::string pattern{};  ///< of the policy
+  Scheme scheme{};
+
+  bool operator==(const ValueScheme&) const = default;
+};
+
 /// The content of `__synps__`.
 struct ArtifactIndex {
   std::uint64_t version = kArtifactVersion;
   Digest header{};  ///< of the length field and the header, the digits of synps.index as zeros
   Digest sums{};    ///< of __synps_sums__, padding included
+  std::vector<ValueScheme> values{};    ///< by pattern, then by the scheme's fields
   std::vector<StoredWeight> weights{};  ///< by the bytes of the path
 };
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "synps/artifact_index.h"
+#include "synps/codec_registry.h"
 
 namespace synps {
 
@@ -15,6 +16,7 @@ struct ArtifactContents {
   std::vector<StoredWeight> weights{};  ///< any order; components with name, dtype, shape,
                                         ///< bytes and per_weight filled
   std::map<std::string, std::string> metadata{};  ///< the source's, verbatim
+  std::vector<ValueScheme> values{};              ///< any order
 };
 
 /// Where every byte of an artifact goes, known before a value is read.
@@ -29,18 +31,31 @@ struct ArtifactLayout {
   std::uint64_t file_bytes = 0;   ///< of the whole file
 };
 
-/// `packed_row_bytes(weight, component, columns)` tells a packed component's bytes a row piece, as
-/// Codec::row_bytes does; the layout needs it for chunks.
-///
-/// Throws Error(checkpoint) for entry names that collide and metadata keys that start with
-/// `synps.`, Error(limit) when the header would be longer than safetensors allows (100,000,000
-/// bytes) or a size does not fit 63 bits.
+/// Bytes of packed rows, which only the codec knows; the layout needs them for chunks.
 class RowBytes {
  public:
   virtual ~RowBytes() = default;
+  /// Bytes of a component for one row piece of `columns` elements, as Codec::row_bytes says.
   virtual std::uint64_t of(const StoredWeight& weight, std::size_t component,
                            std::uint64_t columns) const = 0;
 };
+
+/// Asks the weight's codec, which must be in the registry.
+class CodecRowBytes final : public RowBytes {
+ public:
+  explicit CodecRowBytes(const CodecRegistry& codecs) : codecs_(codecs) {}
+  std::uint64_t of(const StoredWeight& weight, std::size_t component,
+                   std::uint64_t columns) const override {
+    return codecs_.find(weight.codec.package, weight.codec.name)->row_bytes(component, columns);
+  }
+
+ private:
+  const CodecRegistry& codecs_;
+};
+
+/// Throws Error(checkpoint) for entry names that collide and metadata keys that start with
+/// `synps.`, Error(limit) when the header would be longer than safetensors allows (100,000,000
+/// bytes) or a size does not fit 62 bits.
 ArtifactLayout lay_out(ArtifactContents contents, const RowBytes& row_bytes);
 
 /// The header's bytes, length field included, padded to layout.header_bytes. `index_digest` goes

@@ -165,6 +165,41 @@ TEST_CASE("an index that lies about places is found although every digest fits")
   CHECK(found([](StoredComponent& c) { c.first_digest += 1; }));
 }
 
+TEST_CASE("sizes and chunks that are not the format's are found although every digest fits") {
+  TempDir dir;
+  const auto problems = [&](const auto& change) {
+    ArtifactContents contents;
+    contents.weights = {testing::dense("kept", DType::i32, Shape{40, 4})};
+    ArtifactLayout layout = lay_out(std::move(contents), HalfByteRows());
+    change(layout);
+    layout.file_bytes = layout.header_bytes + layout.index_bytes + layout.sums_bytes +
+                        layout.index.weights[0].components[0].stored_bytes;
+    write_with_index(dir.file("a"), layout);
+    const CodecRegistry none;
+    return ArtifactReader(dir.file("a")).check_all(&none);
+  };
+  CHECK(problems([](ArtifactLayout&) {}).empty());
+  const auto first = [](ArtifactLayout& layout) -> StoredComponent& {
+    return layout.index.weights[0].components[0];
+  };
+  CHECK_FALSE(problems([&](ArtifactLayout& l) { first(l).stored_bytes += 64; }).empty());
+  CHECK_FALSE(problems([&](ArtifactLayout& l) { first(l).chunk_rows += 8; }).empty());
+  CHECK_FALSE(problems([&](ArtifactLayout& l) { first(l).chunk_bytes += 128; }).empty());
+  CHECK_FALSE(problems([&](ArtifactLayout& l) { first(l).component.name = "blocks"; }).empty());
+  CHECK_FALSE(problems([&](ArtifactLayout& l) { first(l).component.dtype = DType::f32; }).empty());
+  CHECK_FALSE(problems([](ArtifactLayout& l) {
+                l.index.weights[0].weight.shape = Shape{40, 8};
+              }).empty());
+  CHECK_FALSE(problems([&](ArtifactLayout& l) {  // a longer list of digests than there are chunks
+                l.sums_bytes += 4096;
+                first(l).offset += 4096;
+              }).empty());
+  CHECK_FALSE(problems([&](ArtifactLayout& l) {  // a longer index than its text needs
+                l.index_bytes += 4096;
+                first(l).offset += 4096;
+              }).empty());
+}
+
 TEST_CASE("offsets and digests out of range are refused before they are used") {
   TempDir dir;
   const ArtifactLayout good = lay_out(small_contents(), HalfByteRows());

@@ -111,6 +111,10 @@ TEST_CASE("the format key says whether a plain loader would miss weights") {
   const auto bare = lay_out(no_format, HalfByteRows()).metadata;
   CHECK(bare.at("format") == "synps");
   CHECK_FALSE(bare.contains("synps.source.format"));
+  ArtifactContents own_word;
+  own_word.weights = {dense("a", DType::f32, Shape{4})};
+  own_word.metadata = {{"format", "synps"}};
+  CHECK(lay_out(own_word, HalfByteRows()).metadata.at("synps.source.format") == "synps");
 }
 
 TEST_CASE("names that collide with entries of ours are refused") {

@@ -73,6 +73,21 @@ TEST_CASE("plain safetensors and other files are not artifacts") {
   }
 }
 
+TEST_CASE("the source's metadata comes back, whatever its format says") {
+  TempDir dir;
+  using Metadata = std::map<std::string, std::string>;
+  for (const Metadata& metadata : {Metadata{}, Metadata{{"format", "pt"}},
+                                   Metadata{{"format", "synps"}}, Metadata{{"x", ""}}})
+    for (const bool with_packed : {false, true}) {
+      ArtifactContents contents;
+      contents.weights = {testing::dense("d", DType::f32, Shape{4})};
+      if (with_packed) contents.weights.push_back(testing::packed("p", Shape{2, 2}));
+      contents.metadata = metadata;
+      write_artifact(dir.file("a"), std::move(contents));
+      CHECK(ArtifactReader(dir.file("a")).source_metadata() == metadata);
+    }
+}
+
 TEST_CASE("an artifact without weights is sound") {
   TempDir dir;
   write_artifact(dir.file("a"), {});

@@ -62,6 +62,11 @@ inline ArtifactContents small_contents() {
       dense("nibbles", DType::f4, Shape{3, 2}),
   };
   contents.metadata = {{"format", "pt"}, {"note", "quote \" and é"}};
+  const Scheme cache{.scope = Scope::internal,
+                     .lifetime = Lifetime::session,
+                     .update = Update::region,
+                     .format = "half:half"};
+  contents.values = {{"z.**", cache}, {"a.*", cache}};
   return contents;
 }
 

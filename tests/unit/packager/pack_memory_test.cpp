@@ -15,15 +15,25 @@
 using namespace synps;
 using namespace synps::testing;
 
+namespace {
+
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SYNPS_SANITIZED 1
+constexpr bool kSanitized = true;
 #elif defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define SYNPS_SANITIZED 1
+constexpr bool kSanitized = true;
+#else
+constexpr bool kSanitized = false;
 #endif
+#else
+constexpr bool kSanitized = false;
 #endif
 
-namespace {
+/// Says so when there is nothing to measure.
+bool skip_measurement() {
+  if (kSanitized) MESSAGE("skipped: a sanitizer's own memory hides what is measured");
+  return kSanitized;
+}
 
 constexpr long kLimitKib = 100 * 1024;
 
@@ -75,9 +85,7 @@ long peak_of_pack(const std::string& input, const std::string& output, const cha
 }  // namespace
 
 TEST_CASE("a tensor of 1.5 GB packs to q8_0 in less than 100 MiB") {
-#ifdef SYNPS_SANITIZED
-  MESSAGE("skipped: a sanitizer's own memory hides what is measured");
-#else
+  if (skip_measurement()) return;
   TempDir dir;
   const std::string input = dir.file("model.safetensors");
   write_sparse(input, {183'105, 4096});  // 1,500,000,000 bytes and a little
@@ -90,13 +98,10 @@ TEST_CASE("a tensor of 1.5 GB packs to q8_0 in less than 100 MiB") {
   CHECK(peak > 0);
   CHECK(peak < kLimitKib);
   CHECK(std::filesystem::file_size(dir.file("out")) > 183'105ull * 4096 / 32 * 34);
-#endif
 }
 
 TEST_CASE("one enormous row stays bounded where the codec can cut it, with many workers too") {
-#ifdef SYNPS_SANITIZED
-  MESSAGE("skipped: a sanitizer's own memory hides what is measured");
-#else
+  if (skip_measurement()) return;
   TempDir dir;
   const std::string input = dir.file("model.safetensors");
   write_sparse(input, {2, 67'108'864});  // 256 MiB of bf16, in rows of 128 MiB
@@ -107,16 +112,12 @@ TEST_CASE("one enormous row stays bounded where the codec can cut it, with many 
     CHECK(peak > 0);
     CHECK(peak < kLimitKib);
   }
-#endif
 }
 
 TEST_CASE("the measurement sees a codec that needs a whole row") {
-#ifdef SYNPS_SANITIZED
-  MESSAGE("skipped: a sanitizer's own memory hides what is measured");
-#else
+  if (skip_measurement()) return;
   TempDir dir;
   const std::string input = dir.file("model.safetensors");
   write_sparse(input, {1, 33'554'432});  // 128 MiB of f32 values
   CHECK(peak_of_pack(input, dir.file("out"), "ternary:planes", 1) > kLimitKib);
-#endif
 }

@@ -180,3 +180,26 @@ TEST_CASE("names that collide with entries of ours are refused, naming the check
   CHECK(problems[0].file == fixture.input);
   CHECK(problems[0].field == "w#blocks");
 }
+
+TEST_CASE("schemes for values that are not constants are carried along with their patterns") {
+  SafetensorsBuilder builder;
+  add_floats(builder, "a", DType::f32, {4});
+  const PackFixture fixture(builder);
+  const Plan plan = make_plan(fixture.open(), policy_of(R"([[policies."*".schemes]]
+format = "f16"
+[[policies."layers.*.cache".schemes]]
+scope = "internal"
+lifetime = "session"
+update = "region"
+format = "q8_0"
+[[policies."a".schemes]]
+scope = "any"
+format = "bf16"
+)"));
+  REQUIRE(plan.layout.index.values.size() == 2);
+  CHECK(plan.layout.index.values[0].pattern == "a");
+  CHECK(plan.layout.index.values[0].scheme.scope == Scope::any);
+  CHECK(plan.layout.index.values[1].pattern == "layers.*.cache");
+  CHECK(plan.layout.index.values[1].scheme.format == "q8_0:q8_0");
+  CHECK(plan.layout.index.values[1].scheme.update == Update::region);
+}

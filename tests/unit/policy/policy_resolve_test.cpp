@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <random>
-#include <regex>
 #include <string>
 
 #include "policy_fixture.h"
@@ -47,13 +46,16 @@ std::string summary(const WeightResolution& r) {
   return out;
 }
 
-// The headers that an ambiguity's hint offers.
+// The headers that an ambiguity's hint offers: from "[policies." or "[[policies." to the bracket
+// that ends it. No pattern of these tests holds a bracket.
 std::vector<std::string> headers_in(const std::string& hint) {
-  static const std::regex kHeader(R"(\[\[?policies\.("[^"]*"|'[^']*')(\.[a-z]+)?\]\]?)");
   std::vector<std::string> headers;
-  for (auto it = std::sregex_iterator(hint.begin(), hint.end(), kHeader);
-       it != std::sregex_iterator(); ++it)
-    headers.push_back(it->str());
+  for (std::size_t at = hint.find("[policies."); at != std::string::npos;
+       at = hint.find("[policies.", at + 1)) {
+    const bool list = at > 0 && hint[at - 1] == '[';
+    const std::size_t end = hint.find(']', at) + (list ? 2 : 1);
+    headers.push_back(hint.substr(list ? at - 1 : at, end - (list ? at - 1 : at)));
+  }
   return headers;
 }
 
@@ -326,6 +328,11 @@ TEST_CASE("many weights and policies resolve as each does alone") {
   REQUIRE(all.size() == weights.size());
   for (std::size_t i = 0; i < weights.size(); i += 37) {
     CHECK(summary(all[i]) == summary(policy.explain(weights[i].weight.path, &weights[i])));
+    const auto& entries = policy.entries();
+    CHECK(static_cast<std::size_t>(
+              std::count_if(entries.begin(), entries.end(), [&](const PolicyEntry& entry) {
+                return entry.pattern.covers(weights[i].weight.path);
+              })) == all[i].policies.size());
     const std::size_t layer = i / 100;
     const std::size_t expert = i % 100;
     CHECK(all[i].codec->info().name == (layer % 2 ? "q8_0" : "q4_0"));
@@ -333,5 +340,24 @@ TEST_CASE("many weights and policies resolve as each does alone") {
                                     : expert % 3 ? ResidencyRequest::heap
                                                  : ResidencyRequest::mapped;
     CHECK(all[i].form.residency == wanted);
+  }
+}
+
+TEST_CASE("a policy covers by its whole pattern, whatever segments it spells out") {
+  const struct {
+    const char* pattern;
+    const char* path;
+    bool covers;
+  } cases[] = {
+      {"a.{0..3}.b", "a.2.b", true},    {"a.{0..3}.b", "a.4.b", false},
+      {"{{0..3},x}.b", "x.b.c", true},  {"a..b", "a..b", true},
+      {"a..b", "a.b", false},           {"\\\\*.b", "*.b", true},
+      {"\\\\{.b.\\\\}", "{.b.}", true}, {"**", "a", true},
+      {"**.b", "a.c", false},           {"{a,b}.{1..2}", "b.1.x", true},
+  };
+  for (const auto& each : cases) {
+    CAPTURE(std::string(each.pattern));
+    const Policy policy = parse(format_policy(each.pattern, "f16"));
+    CHECK(policy.explain(each.path).policies.size() == (each.covers ? 1 : 0));
   }
 }
