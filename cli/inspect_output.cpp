@@ -30,6 +30,30 @@ void write_metadata(JsonWriter& json, const Metadata& metadata) {
   json.end_object();
 }
 
+/// Schemes for values that are not weights, which the artifact carries for whoever allocates them.
+std::string values_text(const ArtifactIndex& index) {
+  if (index.values.empty()) return {};
+  std::string out = "\nSchemes for values that are not weights:\n";
+  for (const ValueScheme& value : index.values)
+    out += fmt::format("  {}: {}, scope {}, lifetime {}, update {}\n",
+                       escape_for_display(value.pattern), short_codec(value.scheme.format),
+                       to_string(value.scheme.scope), to_string(value.scheme.lifetime),
+                       to_string(value.scheme.update));
+  return out;
+}
+
+void write_values(JsonWriter& json, const ArtifactIndex& index) {
+  json.begin_array();
+  for (const ValueScheme& value : index.values) {
+    json.begin_object().key("pattern").string(value.pattern);
+    json.key("scope").string(to_string(value.scheme.scope));
+    json.key("lifetime").string(to_string(value.scheme.lifetime));
+    json.key("update").string(to_string(value.scheme.update));
+    json.key("format").string(value.scheme.format).end_object();
+  }
+  json.end_array();
+}
+
 void write_components(JsonWriter& json, const ArtifactReader& artifact,
                       const StoredWeight& weight) {
   json.begin_array();
@@ -73,7 +97,7 @@ std::string inspect_text(const ArtifactReader& artifact, bool all, std::size_t w
       "  weights  {}: {}\n",
       escape_for_display(artifact.path()), artifact.index().version,
       exact_bytes(report.artifact_bytes), grouped(report.weights.size()), density(elements, bytes));
-  out += metadata_text(artifact.metadata());
+  out += metadata_text(artifact.metadata()) + values_text(artifact.index());
   out += "\n" + codec_totals_text(report, width);
   if (const std::string fallbacks = fallbacks_text(report, width); !fallbacks.empty())
     out += "\n" + fallbacks;
@@ -88,6 +112,8 @@ std::string inspect_json(const ArtifactReader& artifact) {
   json.key("file_bytes").integer(report.artifact_bytes);
   json.key("metadata");
   write_metadata(json, artifact.metadata());
+  json.key("values");
+  write_values(json, artifact.index());
   json.key("codecs");
   write_codec_totals(json, report);
   json.key("weights").begin_array();

@@ -100,7 +100,7 @@ void write_findings(JsonWriter& json, const PackReport& packed, const FindingKin
     json.begin_object().key("path").string(report.path);
     json.key("count").integer(finding.count);
     json.key("first_index").integer(finding.first_index);
-    json.key("first_value").number(static_cast<double>(finding.first_value));
+    json.key("first_value").number(finding.first_value);
     json.end_object();
   }
   json.end_array();

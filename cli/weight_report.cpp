@@ -34,12 +34,6 @@ std::string short_codec(const std::string& id) {
              : id;
 }
 
-std::uint64_t stored_bytes(const StoredWeight& weight) noexcept {
-  std::uint64_t sum = 0;
-  for (const StoredComponent& component : weight.components) sum += component.stored_bytes;
-  return sum;
-}
-
 WeightReport report_plan(const Plan& plan, const Policy& policy) {
   std::map<std::string, std::uint32_t> lines;
   for (const PolicyEntry& entry : policy.entries())
@@ -74,7 +68,8 @@ WeightReport report_artifact(const ArtifactReader& artifact) {
     ReportedWeight weight;
     weight.stored = &stored;
     weight.source_bytes = stored.weight.shape.bytes(stored.weight.dtype).value_or(0);
-    weight.bytes = stored_bytes(stored);
+    for (const StoredComponent& component : stored.components)
+      weight.bytes += component.stored_bytes;
     weight.policy = format_policy(stored);
     // Weights without elements are kept whatever their scheme says: no fallback.
     weight.fallback = stored.scheme && stored.scheme->format != "keep" &&

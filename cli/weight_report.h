@@ -41,9 +41,6 @@ WeightReport report_artifact(const ArtifactReader& artifact);
 /// `package:export` as short as a policy may write it: "q8_0" for "q8_0:q8_0".
 std::string short_codec(const std::string& id);
 
-/// Bytes a weight takes in an artifact, padding included.
-std::uint64_t stored_bytes(const StoredWeight& weight) noexcept;
-
 /// One line for people about what becomes of a weight: encodings, loss, form, and the policy.
 std::string describe(const ReportedWeight& weight, const std::string& policy_file);
 

@@ -119,6 +119,12 @@ void WeightView::Impl::load() {
   }
 }
 
+std::span<const std::byte> chunk_of(std::span<const std::byte> bytes,
+                                    const StoredComponent& component, std::uint64_t chunk) {
+  const std::uint64_t begin = component.chunk_begin(chunk);
+  return bytes.subspan(begin, component.chunk_end(chunk) - begin);
+}
+
 // Reading is a heap weight's first use: it is verified here, and the file is not touched for it
 // afterwards.
 void WeightView::Impl::load_to_heap(const StoredWeight& weight, LoadedWeight& loaded) {
@@ -140,7 +146,7 @@ void WeightView::Impl::load_to_heap(const StoredWeight& weight, LoadedWeight& lo
     reader.file().read(reader.file_offset(component), bytes);
     if (verify_on_use) {
       for (std::uint64_t chunk = 0; chunk < component.chunks(); ++chunk)
-        reader.check_chunk(weight, component, chunk);
+        reader.check_chunk(weight, component, chunk, chunk_of(bytes, component, chunk));
     }
     loaded.components.push_back(bytes.first(component.component.bytes));
     next += checked_round_up(component.stored_bytes, kHeapAlignment).value();

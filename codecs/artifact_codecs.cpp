@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "synps/error.h"
+#include "synps/stored_codec.h"
 
 namespace synps {
 namespace {
@@ -69,51 +70,6 @@ class MissingCodecs {
   std::map<std::string, Missing> by_codec_;
 };
 
-Error component_error(const std::string& file, const StoredWeight& weight, std::string found,
-                      std::string want) {
-  return Error({.code = ErrorCode::artifact,
-                .file = file,
-                .what = fmt::format("components are not what {} stores for this shape",
-                                    escape_for_display(weight.codec.id())),
-                .field = weight.weight.path,
-                .found = std::move(found),
-                .want = std::move(want)});
-}
-
-std::string describe(const Component& component) {
-  return fmt::format("{} {}{}", escape_for_display(component.name), dtype_name(component.dtype),
-                     component.shape.to_string());
-}
-
-// What must be stored for the weight: the codec says, and `keep` stores the tensor itself.
-std::vector<Component> expected_components(const StoredWeight& weight, const Codec* codec) {
-  const Weight& logical = weight.weight;
-  if (!weight.codec.is_keep()) return codec->components(logical);
-  const auto bytes = logical.shape.bytes(logical.dtype);
-  return {{"values", logical.dtype, logical.shape, bytes.value_or(0), false}};
-}
-
-// A codec reads what its components say, so an index that says something else must never reach it.
-void check_components(const std::string& file, const StoredWeight& weight, const Codec* codec) {
-  if (codec != nullptr) {
-    const Support support = codec->supports(weight.weight);
-    if (!support.ok)
-      throw component_error(file, weight, weight.weight.shape.to_string(), support.reason);
-  }
-  const std::vector<Component> wanted = expected_components(weight, codec);
-  if (wanted.size() != weight.components.size()) {
-    throw component_error(file, weight, fmt::format("{} components", weight.components.size()),
-                          fmt::format("{}", wanted.size()));
-  }
-  for (std::size_t i = 0; i < wanted.size(); ++i) {
-    const Component& want = wanted[i];
-    const Component& found = weight.components[i].component;
-    if (found.name != want.name || found.dtype != want.dtype || !(found.shape == want.shape) ||
-        found.bytes != want.bytes || found.per_weight != want.per_weight)
-      throw component_error(file, weight, describe(found), describe(want));
-  }
-}
-
 }  // namespace
 
 std::vector<const Codec*> codecs_of(const std::string& file,
@@ -123,16 +79,18 @@ std::vector<const Codec*> codecs_of(const std::string& file,
   MissingCodecs missing(file);
   for (std::size_t i = 0; i < weights.size(); ++i) {
     const StoredWeight& weight = weights[i];
-    if (weight.codec.is_keep()) {
-      found[i] = codecs.for_dtype(weight.weight.dtype);
-      continue;
-    }
-    found[i] = codecs.find(weight.codec.package, weight.codec.name);
-    if (found[i] == nullptr || found[i]->info().revision != weight.codec.revision)
-      missing.add(weight, found[i]);
+    found[i] = stored_codec(codecs, weight);
+    if (found[i] == nullptr && !weight.codec.is_keep())
+      missing.add(weight, codecs.find(weight.codec.package, weight.codec.name));
   }
   missing.throw_if_any();
-  for (std::size_t i = 0; i < weights.size(); ++i) check_components(file, weights[i], found[i]);
+  for (std::size_t i = 0; i < weights.size(); ++i)
+    if (std::string fault = component_fault(weights[i], found[i]); !fault.empty())
+      throw Error({.code = ErrorCode::artifact,
+                   .file = file,
+                   .what = std::move(fault),
+                   .field = weights[i].weight.path,
+                   .hint = "the file is damaged; make or copy it again"});
   return found;
 }
 

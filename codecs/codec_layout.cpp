@@ -50,21 +50,24 @@ Support supports_blocks(const Weight& weight, std::uint64_t block_elements,
                         const std::string& codec) {
   if (weight.shape.elements() == 0) return Support::yes();
   if (weight.shape.rank() == 0)
-    return Support::no(fmt::format(
-        "a scalar has no row of {} elements that {} could pack; choose f16 or set fallback",
-        block_elements, codec));
+    return Support::no(fmt::format("a scalar has no row of {} elements that {} could pack",
+                                   block_elements, codec));
   const std::uint64_t columns = weight.shape.columns();
   if (columns % block_elements == 0) return Support::yes();
-  return Support::no(
-      fmt::format("row length {} is not a multiple of {}, the block of {}; choose f16 or set "
-                  "fallback",
-                  columns, block_elements, codec));
+  return Support::no(fmt::format("row length {} is not a multiple of {}, the block of {}", columns,
+                                 block_elements, codec));
 }
 
 Support supports_rows(const Weight& weight, const std::string& codec) {
   if (weight.shape.elements() == 0 || weight.shape.rank() > 0) return Support::yes();
+  return Support::no(fmt::format("a scalar has no row that {} could pack", codec));
+}
+
+Support supports_whole_rows(const Weight& weight, const std::string& codec) {
+  if (weight.shape.columns() <= kLongestWholeRow) return supports_rows(weight, codec);
   return Support::no(
-      fmt::format("a scalar has no row that {} could pack; choose f16 or set fallback", codec));
+      fmt::format("row length {} is more than {}, and {} needs a whole row in memory",
+                  weight.shape.columns(), kLongestWholeRow, codec));
 }
 
 std::vector<DType> dtypes_exact_in_f32() {

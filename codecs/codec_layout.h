@@ -28,6 +28,13 @@ Support supports_blocks(const Weight& weight, std::uint64_t block_elements,
 /// Yes for rank 1 and up with rows of any length, and for weights without elements.
 Support supports_rows(const Weight& weight, const std::string& codec);
 
+/// The longest row, in elements, of a codec that must see a row whole to encode it. Encoding one
+/// takes about 16 bytes an element.
+inline constexpr std::uint64_t kLongestWholeRow = std::uint64_t{1} << 24;
+
+/// The same for such a codec.
+Support supports_whole_rows(const Weight& weight, const std::string& codec);
+
 /// The floating-point dtypes whose every value f32 holds.
 std::vector<DType> dtypes_exact_in_f32();
 

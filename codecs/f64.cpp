@@ -8,7 +8,6 @@ namespace {
 /// Only read: values go through the program as f32, so that writing f64 would keep nothing more.
 struct F64Format {
   using Bits = std::uint64_t;
-  static constexpr Bits kInfinity = 0x7FF0'0000'0000'0000u;
 
   static CodecInfo info() {
     CodecInfo info;

@@ -21,7 +21,7 @@ class TernaryCodec final : public Codec {
  public:
   const CodecInfo& info() const noexcept override { return info_; }
   Support supports(const Weight& weight) const override {
-    return supports_rows(weight, info_.name);
+    return supports_whole_rows(weight, info_.name);
   }
 
   std::vector<Component> components(const Weight& weight) const override {

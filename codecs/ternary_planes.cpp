@@ -87,7 +87,7 @@ class PlanesCodec final : public Codec {
  public:
   const CodecInfo& info() const noexcept override { return info_; }
   Support supports(const Weight& weight) const override {
-    return supports_rows(weight, info_.id());
+    return supports_whole_rows(weight, info_.id());
   }
 
   std::vector<Component> components(const Weight& weight) const override {

@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 
 #include "artifact_place.h"
 #include "synps/artifact_layout.h"
 #include "synps/artifact_reader.h"
 #include "synps/checked.h"
+#include "synps/stored_codec.h"
 
 namespace synps {
 namespace {
@@ -24,6 +24,11 @@ Problem problem(const ArtifactReader& reader, std::string what, std::string fiel
           .hint = "the file is damaged; make or copy it again"};
 }
 
+bool all_zeros(std::span<const std::byte> bytes) {
+  return std::all_of(bytes.begin(), bytes.end(),
+                     [](std::byte byte) { return byte == std::byte{}; });
+}
+
 /// Calls `take` with [begin, end) of the file in pieces that fit `buffer`.
 template <typename Take>
 void read_pieces(const InputFile& file, std::uint64_t begin, std::uint64_t end,
@@ -36,42 +41,14 @@ void read_pieces(const InputFile& file, std::uint64_t begin, std::uint64_t end,
   }
 }
 
-bool same_components(const StoredWeight& weight, const std::vector<Component>& expected) {
-  return std::equal(weight.components.begin(), weight.components.end(), expected.begin(),
-                    expected.end(), [](const StoredComponent& a, const Component& b) {
-                      const Component& c = a.component;
-                      return c.name == b.name && c.dtype == b.dtype && c.shape == b.shape &&
-                             c.bytes == b.bytes && c.per_weight == b.per_weight;
-                    });
-}
-
-/// The components of the weight's codec; none when the codec is not known here. `fault` receives
-/// why there can be none.
-std::optional<std::vector<Component>> expected_components(const StoredWeight& weight,
-                                                          const CodecRegistry& codecs,
-                                                          std::string& fault) {
-  if (weight.codec.is_keep()) {
-    const auto bytes = weight.weight.shape.bytes(weight.weight.dtype);
-    if (bytes) return {{{"values", weight.weight.dtype, weight.weight.shape, *bytes, false}}};
-    fault = "its elements are no whole number of bytes";
-    return std::nullopt;
-  }
-  const Codec* codec = codecs.find(weight.codec.package, weight.codec.name);
-  if (codec == nullptr || codec->info().revision != weight.codec.revision) return std::nullopt;
-  const Support support = codec->supports(weight.weight);
-  if (support.ok) return codec->components(weight.weight);
-  fault = "its codec cannot hold this weight: " + support.reason;
-  return std::nullopt;
-}
-
-/// What is wrong with the weight's components; empty when nothing is that can be seen here.
-std::string component_fault(const StoredWeight& weight, const CodecRegistry& codecs) {
-  std::string fault;
-  const auto expected = expected_components(weight, codecs, fault);
-  if (!expected) return fault;
-  if (!same_components(weight, *expected)) return "its components are not what its codec stores";
+/// Why the weight's padded sizes and chunks are not the format's; empty when they are.
+std::string size_fault(const StoredWeight& weight, const CodecRegistry& codecs) {
   StoredWeight sized = weight;
-  set_sizes(sized, CodecRowBytes(codecs));
+  try {
+    set_sizes(sized, CodecRowBytes(codecs));
+  } catch (const Error& error) {
+    return error.problems().front().what;
+  }
   const bool same =
       std::equal(sized.components.begin(), sized.components.end(), weight.components.begin(),
                  [](const StoredComponent& a, const StoredComponent& b) {
@@ -79,6 +56,26 @@ std::string component_fault(const StoredWeight& weight, const CodecRegistry& cod
                           a.chunk_bytes == b.chunk_bytes;
                  });
   return same ? "" : "its padding or its chunks are not the format's";
+}
+
+/// The header that index and metadata imply; empty when there can be none.
+std::string implied_header(const ArtifactLayout& layout, const Digest& index_digest) {
+  try {
+    return render_header(layout, index_digest);
+  } catch (const Error&) {
+    return {};
+  }
+}
+
+/// What to_json does not settle: the sequence of lists that the layout sorts.
+bool lists_are_sorted(const ArtifactIndex& index) {
+  ArtifactIndex sorted = index;
+  sort_lists(sorted);
+  return sorted.values == index.values &&
+         std::equal(index.weights.begin(), index.weights.end(), sorted.weights.begin(),
+                    [](const StoredWeight& a, const StoredWeight& b) {
+                      return a.decisions == b.decisions;
+                    });
 }
 
 }  // namespace
@@ -90,7 +87,7 @@ void ArtifactReader::check_header(std::vector<Problem>& problems) const {
   layout.metadata = metadata_;
   layout.index_bytes = index_bytes_;
   layout.sums_bytes = sums_bytes_;
-  const std::string expected = render_header(layout, index_digest_);
+  const std::string expected = implied_header(layout, index_digest_);
   std::vector<std::byte> found(data_start_);
   file_.read(0, found);
   const auto bytes = std::as_bytes(std::span(expected));
@@ -106,6 +103,8 @@ void ArtifactReader::check_placement(std::vector<Problem>& problems) const {
   if (checked_round_up(digests * sizeof(Digest), kPageAlignment) != sums_bytes_)
     problems.push_back(problem(*this, "the list of digests is not as long as its chunks need",
                                std::string(kSumsEntry)));
+  for (const std::string& name : unusable_entry_names(index_))
+    problems.push_back(problem(*this, "the entry's name is reserved or taken twice", name));
   for (std::size_t w = 0; w < index_.weights.size(); ++w)
     for (std::size_t c = 0; c < index_.weights[w].components.size(); ++c) {
       const StoredComponent& found = index_.weights[w].components[c];
@@ -119,9 +118,13 @@ void ArtifactReader::check_placement(std::vector<Problem>& problems) const {
 
 void ArtifactReader::check_codecs(const CodecRegistry& codecs,
                                   std::vector<Problem>& problems) const {
-  for (const StoredWeight& weight : index_.weights)
-    if (std::string fault = component_fault(weight, codecs); !fault.empty())
-      problems.push_back(problem(*this, std::move(fault), weight.weight.path));
+  for (const StoredWeight& weight : index_.weights) {
+    const Codec* codec = stored_codec(codecs, weight);
+    if (codec == nullptr && !weight.codec.is_keep()) continue;  // nothing here knows better
+    std::string fault = component_fault(weight, codec);
+    if (fault.empty()) fault = size_fault(weight, codecs);
+    if (!fault.empty()) problems.push_back(problem(*this, std::move(fault), weight.weight.path));
+  }
 }
 
 /// Padding is zeros in entries, spaces after the index.
@@ -132,15 +135,13 @@ void ArtifactReader::check_padding(std::vector<Problem>& problems) const {
       bool clean = true;
       const std::uint64_t start = file_offset(stored);
       read_pieces(file_, start + stored.component.bytes, start + stored.stored_bytes, buffer,
-                  [&](std::span<const std::byte> piece) {
-                    clean = clean && std::all_of(piece.begin(), piece.end(),
-                                                 [](std::byte b) { return b == std::byte{0}; });
-                  });
+                  [&](std::span<const std::byte> piece) { clean = clean && all_zeros(piece); });
       if (!clean) problems.push_back(problem(*this, "the padding is not zeros", stored.entry));
     }
 }
 
-void ArtifactReader::check_sums(std::vector<Problem>& problems) const {
+void ArtifactReader::check_sums(const std::function<void(std::uint64_t)>& progress,
+                                std::vector<Problem>& problems) const {
   std::vector<std::byte> sums(sums_bytes_);
   file_.read(data_start_ + index_bytes_, sums);
   if (xxh3_128(sums) != index_.sums) {
@@ -149,36 +150,40 @@ void ArtifactReader::check_sums(std::vector<Problem>& problems) const {
     return;  // what they say about chunks is worth nothing
   }
   std::vector<std::byte> buffer(kPieceBytes);
-  Hasher hasher;
+  std::uint64_t used = 0;
   for (const ComponentNumber number : in_data_order(index_)) {
     const StoredComponent& stored = number.in(index_);
+    used = std::max(used, sizeof(Digest) * (stored.first_digest + stored.chunks()));
     for (std::uint64_t chunk = 0; chunk < stored.chunks(); ++chunk) {
-      hasher.reset();
-      const std::uint64_t start = file_offset(stored);
-      read_pieces(file_, start + stored.chunk_begin(chunk), start + stored.chunk_end(chunk), buffer,
-                  [&](std::span<const std::byte> piece) { hasher.update(piece); });
       const auto sum = std::span<const std::byte>(sums).subspan(
           sizeof(Digest) * (stored.first_digest + chunk), sizeof(Digest));
-      const Digest digest = hasher.digest();
+      const Digest digest = read_digest(stored, chunk, buffer);
       if (!std::equal(sum.begin(), sum.end(), digest.begin()))
         problems.push_back(damaged_chunk(index_.weights[number.weight], stored, chunk));
+      if (progress) progress(stored.chunk_end(chunk) - stored.chunk_begin(chunk));
     }
   }
+  if (!all_zeros(std::span<const std::byte>(sums).subspan(used)))
+    problems.push_back(problem(*this, "the padding is not zeros", std::string(kSumsEntry)));
 }
 
-std::vector<Problem> ArtifactReader::check_all(const CodecRegistry* codecs) const {
+std::vector<Problem> ArtifactReader::check_all(
+    const CodecRegistry* codecs, const std::function<void(std::uint64_t)>& progress) const {
   std::vector<Problem> problems;
-  const auto index = mapping_.bytes().subspan(data_start_, index_bytes_);
+  std::vector<std::byte> index(index_bytes_);
+  file_.read(data_start_, index);
   std::string canonical = to_json(index_);
   canonical.resize(*checked_round_up(canonical.size(), kPageAlignment), ' ');
   const auto bytes = std::as_bytes(std::span(canonical));
-  if (!std::equal(index.begin(), index.end(), bytes.begin(), bytes.end()))
+  if (!std::equal(index.begin(), index.end(), bytes.begin(), bytes.end()) ||
+      !lists_are_sorted(index_))
     problems.push_back(problem(*this, "the index is not canonical", std::string(kIndexEntry)));
   check_header(problems);
   check_placement(problems);
   if (codecs != nullptr) check_codecs(*codecs, problems);
   check_padding(problems);
-  check_sums(problems);
+  if (progress) progress(data_start_ + index_bytes_ + sums_bytes_);
+  check_sums(progress, problems);
   return problems;
 }
 

@@ -140,6 +140,13 @@ std::uint64_t StoredComponent::chunk_end(std::uint64_t i) const noexcept {
   return i + 1 == chunks() ? stored_bytes : (i + 1) * chunk_bytes;
 }
 
+std::uint64_t ArtifactIndex::stored_bytes() const noexcept {
+  std::uint64_t total = 0;
+  for (const StoredWeight& weight : weights)
+    for (const StoredComponent& stored : weight.components) total += stored.stored_bytes;
+  return total;
+}
+
 std::string to_json(const ArtifactIndex& index) {
   Tables tables;
   JsonWriter weights;

@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
-#include <tuple>
 #include <utility>
 
 #include "artifact_place.h"
@@ -46,6 +44,11 @@ void cut_into_chunks(StoredWeight& weight, std::size_t i, const RowBytes& row_by
     stored.chunk_bytes = stored.component.bytes;
     return;
   }
+  if (weight.weight.shape.elements() == 0) {  // whatever its other extents are
+    stored.chunk_rows = kRowGroup;
+    stored.chunk_bytes = 0;
+    return;
+  }
   const std::uint64_t group = group_bytes(weight, i, row_bytes);
   const std::uint64_t groups = group == 0 ? 1 : std::max<std::uint64_t>(1, kChunkTarget / group);
   stored.chunk_rows = kRowGroup * groups;
@@ -80,16 +83,11 @@ void refuse_collision(const std::string& name) {
                .hint = "rename the tensor in the checkpoint"});
 }
 
-void name_entries(std::vector<StoredWeight>& weights) {
-  std::set<std::string_view> taken;
-  for (StoredWeight& weight : weights) {
-    if (weight.weight.path.starts_with("__synps") || weight.weight.path == "__metadata__")
-      refuse_collision(weight.weight.path);
-    for (StoredComponent& stored : weight.components) {
-      stored.entry = entry_name(weight, stored);
-      if (!taken.insert(stored.entry).second) refuse_collision(stored.entry);
-    }
-  }
+void name_entries(ArtifactIndex& index) {
+  for (StoredWeight& weight : index.weights)
+    for (StoredComponent& stored : weight.components) stored.entry = entry_name(weight, stored);
+  if (const auto names = unusable_entry_names(index); !names.empty())
+    refuse_collision(names.front());
 }
 
 bool every_float_is_dense(const std::vector<StoredWeight>& weights) {
@@ -147,15 +145,6 @@ void settle_index(ArtifactLayout& layout) {
   }
 }
 
-void sort_values(std::vector<ValueScheme>& values) {
-  const auto key = [](const ValueScheme& value) {
-    const Scheme& scheme = value.scheme;
-    return std::tie(value.pattern, scheme.scope, scheme.lifetime, scheme.update, scheme.format);
-  };
-  std::sort(values.begin(), values.end(),
-            [&](const ValueScheme& a, const ValueScheme& b) { return key(a) < key(b); });
-}
-
 void check_total(const ArtifactLayout& layout) {
   std::uint64_t total = 0;
   for (const StoredWeight& weight : layout.index.weights)
@@ -170,12 +159,12 @@ ArtifactLayout lay_out(ArtifactContents contents, const RowBytes& row_bytes) {
   auto& weights = layout.index.weights;
   weights = std::move(contents.weights);
   layout.index.values = std::move(contents.values);
-  sort_values(layout.index.values);
   std::sort(weights.begin(), weights.end(), [](const StoredWeight& a, const StoredWeight& b) {
     return a.weight.path < b.weight.path;
   });
+  sort_lists(layout.index);
   for (StoredWeight& weight : weights) set_sizes(weight, row_bytes);
-  name_entries(weights);
+  name_entries(layout.index);
   check_total(layout);
   layout.metadata = complete_metadata(std::move(contents.metadata), weights);
   layout.chunk_count = number_digests(layout.index);
@@ -184,7 +173,8 @@ ArtifactLayout lay_out(ArtifactContents contents, const RowBytes& row_bytes) {
   const std::string header = render_header(layout, Digest{});
   layout.header_bytes = header.size();
   layout.index.header = xxh3_128(std::as_bytes(std::span(header)));
-  layout.file_bytes = layout.header_bytes + data_bytes(layout.index, layout);
+  layout.file_bytes =
+      layout.header_bytes + layout.index_bytes + layout.sums_bytes + layout.index.stored_bytes();
   return layout;
 }
 

@@ -1,6 +1,8 @@
 #include "artifact_place.h"
 
 #include <algorithm>
+#include <set>
+#include <string_view>
 #include <tuple>
 
 namespace synps {
@@ -11,6 +13,10 @@ enum class Class : std::uint8_t { volatile_packed, packed, dense_aligned, dense_
 Class class_of(const StoredWeight& weight, const StoredComponent& stored) noexcept {
   if (!is_dense(weight)) return is_volatile(weight) ? Class::volatile_packed : Class::packed;
   return stored.stored_bytes % kPackedAlignment == 0 ? Class::dense_aligned : Class::dense_rest;
+}
+
+bool is_reserved_name(std::string_view name) noexcept {
+  return name.starts_with("__synps") || name == "__metadata__";
 }
 
 /// Larger elements first among the dense ones at the end, so that each is aligned to its own size.
@@ -31,6 +37,28 @@ bool is_volatile(const StoredWeight& weight) noexcept {
 std::string entry_name(const StoredWeight& weight, const StoredComponent& stored) {
   if (is_dense(weight)) return weight.weight.path;
   return weight.weight.path + "#" + stored.component.name;
+}
+
+std::vector<std::string> unusable_entry_names(const ArtifactIndex& index) {
+  std::vector<std::string> unusable;
+  std::set<std::string_view> taken;
+  for (const StoredWeight& weight : index.weights)
+    for (const StoredComponent& stored : weight.components)
+      if (is_reserved_name(stored.entry) || !taken.insert(stored.entry).second)
+        unusable.push_back(stored.entry);
+  return unusable;
+}
+
+void sort_lists(ArtifactIndex& index) {
+  for (StoredWeight& weight : index.weights)
+    std::sort(weight.decisions.begin(), weight.decisions.end(),
+              [](const Decision& a, const Decision& b) { return a.key < b.key; });
+  const auto key = [](const ValueScheme& value) {
+    const Scheme& scheme = value.scheme;
+    return std::tie(value.pattern, scheme.scope, scheme.lifetime, scheme.update, scheme.format);
+  };
+  std::sort(index.values.begin(), index.values.end(),
+            [&](const ValueScheme& a, const ValueScheme& b) { return key(a) < key(b); });
 }
 
 std::vector<ComponentNumber> in_data_order(const ArtifactIndex& index) {
@@ -65,13 +93,6 @@ std::uint64_t number_digests(ArtifactIndex& index) {
     next += stored.chunks();
   }
   return next;
-}
-
-std::uint64_t data_bytes(const ArtifactIndex& index, const ArtifactLayout& layout) {
-  std::uint64_t total = layout.index_bytes + layout.sums_bytes;
-  for (const StoredWeight& weight : index.weights)
-    for (const StoredComponent& stored : weight.components) total += stored.stored_bytes;
-  return total;
 }
 
 }  // namespace synps

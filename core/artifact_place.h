@@ -31,6 +31,13 @@ struct ComponentNumber {
   }
 };
 
+/// Entry names that an artifact cannot have: reserved ones, and those that come twice.
+std::vector<std::string> unusable_entry_names(const ArtifactIndex& index);
+
+/// Sorts what the format wants sorted besides the weights: decisions by key, value schemes by
+/// pattern and the scheme's fields.
+void sort_lists(ArtifactIndex& index);
+
 /// Components in the sequence in which the data section holds them: volatile packed ones, other
 /// packed ones, dense ones of a multiple of 64 bytes, the remaining ones by falling element size;
 /// within each by path, then the codec's own order. A weight's placement does not depend on
@@ -42,8 +49,5 @@ void place_components(ArtifactIndex& index, std::uint64_t begin);
 
 /// Gives every component its first digest, in data order; returns how many digests there are.
 std::uint64_t number_digests(ArtifactIndex& index);
-
-/// Bytes of the data section.
-std::uint64_t data_bytes(const ArtifactIndex& index, const ArtifactLayout& layout);
 
 }  // namespace synps

@@ -33,7 +33,12 @@ ArtifactReader::ArtifactReader(const std::string& path, Os& os)
 }
 
 bool ArtifactReader::recognises(const std::string& path, Os& os) {
-  return has_artifact_metadata(InputFile(os, path));
+  try {
+    return has_artifact_metadata(InputFile(os, path));
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::io) throw;
+    return false;  // a folder, a FIFO, a device
+  }
 }
 
 /// Reads the header and what it says about the index. Returns its bytes, length field included.
@@ -83,7 +88,9 @@ void ArtifactReader::check_bounds() const {
       if (!range_fits(stored.first_digest, stored.chunks(), sums_bytes_ / sizeof(Digest)))
         fail(stored.entry, "digests inside " + std::string(kSumsEntry));
       end = std::max(end, stored.offset + stored.stored_bytes);
-      total += stored.stored_bytes;
+      const auto sum = checked_add(total, stored.stored_bytes);
+      if (!sum) fail(stored.entry, "sizes that add up to a file's");
+      total = *sum;
     }
   if (end == data_size() && total == end) return;
   throw Error({.code = ErrorCode::artifact,
@@ -137,14 +144,44 @@ Problem ArtifactReader::damaged_chunk(const StoredWeight& weight, const StoredCo
 void ArtifactReader::check_chunk(const StoredWeight& weight, const StoredComponent& component,
                                  std::uint64_t chunk) const {
   const std::uint64_t begin = component.chunk_begin(chunk);
-  const auto stored =
-      mapping_.bytes().subspan(file_offset(component) + begin, component.chunk_end(chunk) - begin);
-  const auto sum = mapping_.bytes().subspan(
-      data_start_ + index_bytes_ + sizeof(Digest) * (component.first_digest + chunk),
-      sizeof(Digest));
-  const Digest digest = xxh3_128(stored);
-  if (!std::equal(sum.begin(), sum.end(), digest.begin()))
+  const std::uint64_t size = component.chunk_end(chunk) - begin;
+  check_chunk(weight, component, chunk,
+              mapping_.bytes().subspan(file_offset(component) + begin, size));
+}
+
+void ArtifactReader::check_chunk(const StoredWeight& weight, const StoredComponent& component,
+                                 std::uint64_t chunk, std::span<const std::byte> bytes) const {
+  if (xxh3_128(bytes) != stored_digest(component, chunk))
     throw Error(damaged_chunk(weight, component, chunk));
+}
+
+void ArtifactReader::read_and_check_chunk(const StoredWeight& weight,
+                                          const StoredComponent& component, std::uint64_t chunk,
+                                          std::span<std::byte> buffer) const {
+  if (read_digest(component, chunk, buffer) != stored_digest(component, chunk))
+    throw Error(damaged_chunk(weight, component, chunk));
+}
+
+/// What the sums say. Read rather than mapped, as the file may have been cut since it was opened.
+Digest ArtifactReader::stored_digest(const StoredComponent& component, std::uint64_t chunk) const {
+  Digest digest;
+  file_.read(data_start_ + index_bytes_ + sizeof(Digest) * (component.first_digest + chunk),
+             digest);
+  return digest;
+}
+
+/// Digest of a chunk's bytes in the file.
+Digest ArtifactReader::read_digest(const StoredComponent& component, std::uint64_t chunk,
+                                   std::span<std::byte> buffer) const {
+  Hasher hasher;
+  const std::uint64_t end = component.chunk_end(chunk);
+  for (std::uint64_t at = component.chunk_begin(chunk); at < end;) {
+    const auto piece = buffer.first(std::min<std::uint64_t>(buffer.size(), end - at));
+    file_.read(file_offset(component) + at, piece);
+    hasher.update(piece);
+    at += piece.size();
+  }
+  return hasher.digest();
 }
 
 }  // namespace synps

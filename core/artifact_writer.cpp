@@ -1,9 +1,12 @@
 #include "synps/artifact_writer.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <string>
 
 #include "artifact_place.h"
+#include "synps/checked.h"
 
 namespace synps {
 namespace {
@@ -25,6 +28,12 @@ ArtifactWriter::ArtifactWriter(AtomicFile& file, const ArtifactLayout& layout)
 void ArtifactWriter::write(std::size_t weight, std::size_t component, std::uint64_t offset,
                            std::span<const std::byte> bytes) {
   const StoredComponent& stored = layout_.index.weights[weight].components[component];
+  if (!range_fits(offset, bytes.size(), stored.component.bytes))
+    throw Error({.code = ErrorCode::package,
+                 .what = "the codec makes more bytes than it announced",
+                 .field = stored.entry,
+                 .found = fmt::format("{} bytes at offset {}", bytes.size(), offset),
+                 .want = fmt::format("{} bytes in all", stored.component.bytes)});
   file_.write(layout_.header_bytes + stored.offset + offset, bytes);
 }
 

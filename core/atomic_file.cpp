@@ -97,9 +97,10 @@ AtomicFile::AtomicFile(Os& os, std::string path, Options options)
       options_(std::move(options)) {
   check(os, path_, options_);
   try {
+    const std::string directory = directory_of(path_);
+    folder_ = retry([&] { return os.open(directory, Os::Open::directory); });
+    if (folder_ < 0) throw io_error(path_, "cannot open folder " + quote(directory), folder_);
     open_temporary();
-    if (const int error = retry([&] { return os.truncate(descriptor_, 0); }); error < 0)
-      throw io_error(temporary_, "cannot empty the temporary file", error);
   } catch (...) {
     discard();
     throw;
@@ -110,45 +111,63 @@ AtomicFile::~AtomicFile() {
   discard();
 }
 
-/// Opens and locks the temporary. When its name meanwhile went to another file (the holder of the
-/// lock finished between our open and our lock), tries again.
+/// Makes and locks the temporary. One that a killed run left is removed first, so that mode and
+/// owner are this run's. When the name meanwhile went to another file (the holder of the lock
+/// finished between our open and our lock), tries again.
 void AtomicFile::open_temporary() {
   for (int attempt = 0; attempt < kLockAttempts; ++attempt) {
-    const int lock = retry([&] { return os_->open(temporary_, Os::Open::create); });
-    if (lock < 0) throw io_error(temporary_, "cannot create the temporary file", lock);
-    lock_ = lock;
-    FileStatus mine;
-    if (const int error = os_->status(lock_, mine); error < 0)
-      throw close_lock(io_error(temporary_, "cannot look at the temporary file", error));
-    if (mine.kind != FileStatus::Kind::regular || is_input(mine.identity, options_))
-      throw close_lock(output_error(path_, "the name of the temporary file is taken",
-                                    "remove " + quote(temporary_)));
-    const int locked = retry([&] { return os_->lock(lock_); });
-    if (locked == -EWOULDBLOCK)
-      throw close_lock(output_error(path_, "another process is writing this output",
-                                    "wait for it, or choose another name"));
-    if (locked < 0)
-      throw close_lock(io_error(temporary_, "cannot lock the temporary file", locked));
-    FileStatus named;
-    const int error = os_->status(temporary_, false, named);
-    if (error == 0 && named.identity == mine.identity) {
-      descriptor_ = retry([&] { return os_->open(temporary_, Os::Open::create); });
-      if (descriptor_ < 0)
-        throw io_error(temporary_, "cannot open the temporary file", descriptor_);
-      return;
+    lock_ = retry([&] { return os_->open(temporary_, Os::Open::create); });
+    const bool created = lock_ >= 0;
+    if (lock_ == -EEXIST) lock_ = retry([&] { return os_->open(temporary_, Os::Open::write); });
+    if (lock_ == -ENOENT) continue;
+    if (lock_ == -ELOOP) throw name_is_taken();
+    if (lock_ < 0) throw io_error(temporary_, "cannot create the temporary file", lock_);
+    if (!lock_temporary(created)) continue;
+    if (created) {
+      descriptor_ = retry([&] { return os_->open(temporary_, Os::Open::write); });
+      if (descriptor_ >= 0) return;
+      throw io_error(temporary_, "cannot open the temporary file", descriptor_);
     }
+    if (const int error = os_->unlink(temporary_); error < 0)
+      throw give_up(false, io_error(temporary_, "cannot remove what an earlier run left", error));
     os_->close(std::exchange(lock_, -1));
   }
   throw output_error(path_, "other processes keep writing this output", "wait for them");
 }
 
-/// Gives up a temporary that is not ours, without removing it.
-Error AtomicFile::close_lock(Error error) {
+/// Whether the file behind lock_ is locked and still has the temporary's name.
+bool AtomicFile::lock_temporary(bool created) {
+  FileStatus mine;
+  if (const int error = os_->status(lock_, mine); error < 0)
+    throw give_up(created, io_error(temporary_, "cannot look at the temporary file", error));
+  if (mine.kind != FileStatus::Kind::regular || is_input(mine.identity, options_))
+    throw give_up(false, name_is_taken());
+  const int locked = retry([&] { return os_->lock(lock_); });
+  if (locked == -EWOULDBLOCK)
+    throw give_up(false, output_error(path_, "another process is writing this output",
+                                      "wait for it, or choose another name"));
+  if (locked < 0)
+    throw give_up(created, io_error(temporary_, "cannot lock the temporary file", locked));
+  FileStatus named;
+  if (os_->status(temporary_, false, named) == 0 && named.identity == mine.identity) return true;
+  os_->close(std::exchange(lock_, -1));
+  return false;
+}
+
+Error AtomicFile::name_is_taken() const {
+  return output_error(path_, "the name of the temporary file is taken",
+                      "remove " + quote(temporary_));
+}
+
+/// Lets go of the temporary, and removes it when this run made it.
+Error AtomicFile::give_up(bool created, Error error) {
+  if (created) os_->unlink(temporary_);
   os_->close(std::exchange(lock_, -1));
   return error;
 }
 
 void AtomicFile::discard() noexcept {
+  if (folder_ >= 0) os_->close(std::exchange(folder_, -1));
   if (descriptor_ >= 0) os_->close(std::exchange(descriptor_, -1));
   if (lock_ < 0) return;
   os_->unlink(temporary_);
@@ -174,17 +193,8 @@ void AtomicFile::commit() {
   // A close that fails may be the first to tell of a lost write. It is never called twice.
   if (const int error = os_->close(std::exchange(descriptor_, -1)); error < 0 && error != -EINTR)
     throw io_error(path_, "cannot finish writing the file", error);
-  const std::string directory = directory_of(path_);
-  const int folder = retry([&] { return os_->open(directory, Os::Open::directory); });
-  if (folder < 0) throw io_error(path_, "cannot open folder " + quote(directory), folder);
-  try {
-    publish();
-  } catch (...) {
-    os_->close(folder);
-    throw;
-  }
-  const int synced = retry([&] { return os_->sync(folder); });
-  os_->close(folder);
+  publish();
+  const int synced = retry([&] { return os_->sync(folder_); });
   os_->close(std::exchange(lock_, -1));
   // Some file systems cannot sync a folder; they say EINVAL.
   if (synced < 0 && synced != -EINVAL)

@@ -8,7 +8,7 @@ bool CodecInfo::stores_exactly(DType dtype) const noexcept {
   return std::find(exact.begin(), exact.end(), dtype) != exact.end();
 }
 
-void ValueReport::Finding::add(std::uint64_t index, float value) noexcept {
+void ValueReport::Finding::add(std::uint64_t index, double value) noexcept {
   merge({1, index, value});
 }
 

@@ -36,8 +36,10 @@ int flags_of(Os::Open mode) noexcept {
   switch (mode) {
     case Os::Open::read:
       return O_RDONLY | O_CLOEXEC | O_NONBLOCK;
+    case Os::Open::write:
+      return O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
     case Os::Open::create:
-      return O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+      return O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
     case Os::Open::directory:
       return O_RDONLY | O_CLOEXEC | O_DIRECTORY;
   }
@@ -51,7 +53,9 @@ int result_of(int result) noexcept {
 /// For file systems without renameat2(RENAME_NOREPLACE): a hard link fails when the name is taken.
 int rename_by_link(const std::string& from, const std::string& to) noexcept {
   if (::link(from.c_str(), to.c_str()) < 0) return -errno;
-  return result_of(::unlink(from.c_str()));
+  // The file has its name. A second name that stays is litter, not a failure.
+  ::unlink(from.c_str());
+  return 0;
 }
 
 }  // namespace
@@ -87,10 +91,6 @@ int Os::status(const std::string& path, bool follow_links, FileStatus& status) {
   if (result < 0) return -errno;
   status = convert(raw);
   return 0;
-}
-
-int Os::truncate(int descriptor, std::uint64_t size) {
-  return result_of(::ftruncate(descriptor, static_cast<off_t>(size)));
 }
 
 int Os::allocate(int descriptor, std::uint64_t size) {

@@ -145,7 +145,7 @@ std::optional<Difference> compare_with(Comparer& comparer, const CodecRegistry& 
                                        const ArtifactReader& artifact, const StoredWeight& stored,
                                        WeightError& error) {
   const Codec* source_codec = codecs.for_dtype(stored.weight.dtype);
-  const Codec* codec = stored_codec(codecs, stored, artifact.path());
+  const Codec* codec = require_stored_codec(codecs, stored, artifact.path());
   error.compared = codec != nullptr && source_codec != nullptr;
   if (stored_as_source(stored)) {
     std::optional<Difference> difference = comparer.bytes();

@@ -21,9 +21,9 @@ void report_narrowing(std::span<const std::byte> bytes, std::span<const float> v
     if (!std::isinf(values[i]) && values[i] != 0) continue;
     const double source = load_f64(bytes.data() + i * 8);
     if (std::isinf(values[i]) && std::isfinite(source))
-      report.overflow.add(first_element + i, values[i]);
+      report.overflow.add(first_element + i, source);
     else if (values[i] == 0 && source != 0)
-      report.underflow.add(first_element + i, values[i]);
+      report.underflow.add(first_element + i, source);
   }
 }
 

@@ -10,10 +10,10 @@
 namespace synps {
 
 /// The codec that decodes a stored weight, or null when its bytes are kept as the source had them
-/// and nothing decodes those. Throws Error(package) when the codec is not known here, or only in an
-/// earlier revision.
-const Codec* stored_codec(const CodecRegistry& codecs, const StoredWeight& weight,
-                          const std::string& file);
+/// and nothing decodes those. Throws Error(package) when the codec is not known here, or in another
+/// revision.
+const Codec* require_stored_codec(const CodecRegistry& codecs, const StoredWeight& weight,
+                                  const std::string& file);
 
 /// Whether the bytes of a weight's one component are the source's own: its values, densely, in its
 /// dtype.
@@ -30,8 +30,6 @@ class StoredReader {
   void read(const Piece& piece, std::span<float> out);
 
  private:
-  void check_components() const;
-
   const ArtifactReader& artifact_;
   const StoredWeight& weight_;
   const Codec& codec_;

@@ -35,10 +35,11 @@ struct UnpackedWeight {
 UnpackedWeight plan_weight(const ArtifactReader& artifact, const StoredWeight& stored,
                            const CodecRegistry& codecs) {
   if (stored_as_source(stored)) return {&stored, nullptr, nullptr};
-  const Codec* codec = stored_codec(codecs, stored, artifact.path());
+  const Codec* codec = require_stored_codec(codecs, stored, artifact.path());
   if (codec == nullptr) cannot_decode(artifact, stored, "nothing decodes this weight");
   const DType source = stored.weight.dtype;
-  const Codec* dense = codec->info().stores_exactly(source) ? codecs.for_dtype(source) : nullptr;
+  const bool lossless = stored.lossless && codec->info().stores_exactly(source);
+  const Codec* dense = lossless ? codecs.for_dtype(source) : nullptr;
   if (dense == nullptr || !dense->info().encodes) dense = codecs.for_dtype(DType::f32);
   if (dense == nullptr) cannot_decode(artifact, stored, "no codec writes f32");
   return {&stored, codec, dense};
@@ -58,7 +59,7 @@ class Unpacker {
 
  private:
   void add(const StoredWeight& stored, const CodecRegistry& codecs);
-  void check(const StoredWeight& stored) const;
+  void check(const StoredWeight& stored, Progress& progress);
   void write_bytes(AtomicFile& file, const StoredWeight& stored, std::uint64_t begin,
                    Progress& progress);
   void write_values(AtomicFile& file, const UnpackedWeight& weight, std::uint64_t begin,
@@ -85,12 +86,12 @@ void Unpacker::add(const StoredWeight& stored, const CodecRegistry& codecs) {
 
 void Unpacker::write(AtomicFile& file) {
   const std::uint64_t data_bytes = layout_.file_bytes - layout_.header.size();
-  Progress progress(options_.progress, data_bytes);
+  Progress progress(options_.progress, data_bytes + artifact_.index().stored_bytes());
   file.allocate(layout_.file_bytes);
   file.write(0, std::as_bytes(std::span<const char>(layout_.header)));
   for (const std::size_t i : layout_.order) {
     const std::uint64_t begin = layout_.header.size() + entries_[i].begin;
-    check(*weights_[i].stored);
+    check(*weights_[i].stored, progress);
     if (weights_[i].codec == nullptr)
       write_bytes(file, *weights_[i].stored, begin, progress);
     else
@@ -99,10 +100,13 @@ void Unpacker::write(AtomicFile& file) {
 }
 
 /// Damaged bytes are never unpacked.
-void Unpacker::check(const StoredWeight& stored) const {
+void Unpacker::check(const StoredWeight& stored, Progress& progress) {
+  const std::span<std::byte> buffer = bytes_.take(kCopyBytes);
   for (const StoredComponent& component : stored.components)
-    for (std::uint64_t chunk = 0; chunk < component.chunks(); ++chunk)
-      artifact_.check_chunk(stored, component, chunk);
+    for (std::uint64_t chunk = 0; chunk < component.chunks(); ++chunk) {
+      artifact_.read_and_check_chunk(stored, component, chunk, buffer);
+      progress.advance(component.chunk_end(chunk) - component.chunk_begin(chunk));
+    }
 }
 
 void Unpacker::write_bytes(AtomicFile& file, const StoredWeight& stored, std::uint64_t begin,

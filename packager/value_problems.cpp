@@ -19,10 +19,13 @@ std::string finding_text(const Shape& shape, const ValueReport::Finding& finding
 
 }  // namespace
 
-std::string value_text(float value) {
+std::string value_text(double value) {
   if (std::isnan(value)) return "NaN";
   if (std::isinf(value)) return value < 0 ? "-infinity" : "infinity";
-  return fmt::format("{}", value);
+  // The shortest text of the f32, where it is one.
+  const float narrow = static_cast<float>(value);
+  return static_cast<double>(narrow) == value ? fmt::format("{}", narrow)
+                                              : fmt::format("{}", value);
 }
 
 std::string element_text(const Shape& shape, std::uint64_t index) {

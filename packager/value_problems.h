@@ -15,7 +15,7 @@ std::optional<Problem> value_problem(const Checkpoint& checkpoint, const SourceT
                                      bool allow_overflow);
 
 /// "NaN", "-infinity", or the shortest text that reads back as the same value.
-std::string value_text(float value);
+std::string value_text(double value);
 
 /// "7 [1, 3]": a flat index, and for rank 2 and up the index in every dimension.
 std::string element_text(const Shape& shape, std::uint64_t index);

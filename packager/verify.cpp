@@ -124,8 +124,8 @@ VerifyReport verify(const std::string& artifact, const CodecRegistry& codecs,
   report.bytes = reader->file().size();
   const std::uint64_t to_compare = options.against != nullptr ? options.against->data_bytes() : 0;
   Progress progress(options.progress, report.bytes + to_compare);
-  report.problems = reader->check_all(&codecs);
-  progress.advance(report.bytes);
+  report.problems =
+      reader->check_all(&codecs, [&](std::uint64_t bytes) { progress.advance(bytes); });
   if (options.against != nullptr) compare(*reader, codecs, options, progress, report);
   return report;
 }

@@ -1,8 +1,11 @@
 #include "synps/path_pattern.h"
 
+#include <cstdint>
+#include <limits>
 #include <utility>
 
 #include "path_pattern_program.h"
+#include "pattern_compare.h"
 #include "pattern_match.h"
 #include "pattern_syntax.h"
 #include "pattern_text.h"
@@ -48,11 +51,18 @@ const std::string& PathPattern::text() const noexcept {
 }
 
 bool PathPattern::covers(std::string_view path) const {
+  std::uint64_t steps = std::numeric_limits<std::uint64_t>::max();
+  return covers(path, steps);
+}
+
+bool PathPattern::covers(std::string_view path, std::uint64_t& steps) const {
   const Program& program = *program_;
   const std::size_t common = program.prefix.size();
+  pattern::spend(steps, 1);
   if (path.substr(0, common) != program.prefix) return false;
   if (program.literal) return is_at_or_below(path, *program.literal);
-  if (!program.dfa) return pattern::automaton_covers(program.nfa, path);
+  if (!program.dfa) return pattern::automaton_covers(program.nfa, path, steps);
+  pattern::spend(steps, (path.size() - common) / 8);
   return program.dfa->accepts(pattern::follow(*program.dfa, program.nfa.alphabet,
                                               program.after_prefix, path.substr(common)));
 }

@@ -1,5 +1,8 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -35,14 +38,22 @@ Inclusion compare_literals(std::string_view a, std::string_view b) {
 }  // namespace
 
 Inclusion PathPattern::compare(const PathPattern& other) const {
+  std::uint64_t steps = std::numeric_limits<std::uint64_t>::max();
+  return compare(other, steps);
+}
+
+Inclusion PathPattern::compare(const PathPattern& other, std::uint64_t& steps) const {
   const Program& a = *program_;
   const Program& b = *other.program_;
   if (a.text == b.text) return Inclusion::equal;
+  // Texts are compared in passing.
+  pattern::spend(steps, 16 + std::min(a.text.size(), b.text.size()) / 8);
   if (a.literal && b.literal) return compare_literals(*a.literal, *b.literal);
   const auto symbols = pattern::joint_alphabet(a.nfa.alphabet, b.nfa.alphabet);
+  pattern::spend(steps, 16 * symbols.size());
   std::optional<Inclusion> result;
-  if (a.dfa && b.dfa) result = pattern::compare_tables(*a.dfa, *b.dfa, symbols);
-  if (!result) result = pattern::compare_automata(a.nfa, b.nfa, symbols);
+  if (a.dfa && b.dfa) result = pattern::compare_tables(*a.dfa, *b.dfa, symbols, steps);
+  if (!result) result = pattern::compare_automata(a.nfa, b.nfa, symbols, steps);
   if (!result) throw_too_hard(a.text, b.text);
   return *result;
 }

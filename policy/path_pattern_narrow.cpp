@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <limits>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -109,7 +111,8 @@ std::string join(const std::vector<std::string>& segments) {
 /// The pattern whose every segment lies within what all alignments allow there. `open` keeps `**`
 /// wherever all of them leave room for more segments; otherwise it has as many as the path needs.
 std::string meet_alignments(const std::vector<Alignment>& alignments,
-                            const std::vector<std::string_view>& path, bool open) {
+                            const std::vector<std::string_view>& path, bool open,
+                            std::uint64_t& steps) {
   std::vector<std::string> segments;
   std::size_t needed = 0;  // up to the last segment that an alignment takes
   for (std::size_t i = 0; i <= path.size(); ++i) {
@@ -121,7 +124,7 @@ std::string meet_alignments(const std::vector<Alignment>& alignments,
     for (const Alignment& alignment : alignments)
       if (alignment.takers[i]) takers.push_back(*alignment.takers[i]);
     if (!takers.empty()) {
-      segments.push_back(pattern::meet_segments(takers, path[i]));
+      segments.push_back(pattern::meet_segments(takers, path[i], steps));
       needed = segments.size();
     } else if (!open) {
       segments.emplace_back("*");
@@ -133,7 +136,8 @@ std::string meet_alignments(const std::vector<Alignment>& alignments,
 
 /// General ones first; each covers the path and lies within every contender.
 std::vector<std::string> candidates(const std::vector<const PathPattern*>& contenders,
-                                    const std::vector<std::string_view>& path) {
+                                    const std::vector<std::string_view>& path,
+                                    std::uint64_t& steps) {
   std::vector<Alignment> lazy;
   std::vector<Alignment> greedy;
   for (const PathPattern* contender : contenders) {
@@ -142,28 +146,28 @@ std::vector<std::string> candidates(const std::vector<const PathPattern*>& conte
     lazy.push_back(aligner.align(false));
     greedy.push_back(aligner.align(true));
   }
-  return {meet_alignments(lazy, path, true), meet_alignments(greedy, path, true),
-          meet_alignments(lazy, path, false), meet_alignments(greedy, path, false)};
+  return {meet_alignments(lazy, path, true, steps), meet_alignments(greedy, path, true, steps),
+          meet_alignments(lazy, path, false, steps), meet_alignments(greedy, path, false, steps)};
 }
 
 /// `text` as a pattern, if it is one that decides between the contenders for `path`.
 std::optional<PathPattern> decider(const std::string& text,
                                    const std::vector<const PathPattern*>& contenders,
-                                   std::string_view path) {
+                                   std::string_view path, std::uint64_t& steps) {
   try {
     PathPattern out = PathPattern::parse(text);
     if (!out.covers(path)) return std::nullopt;
     for (const PathPattern* contender : contenders)
-      if (out.compare(*contender) != Inclusion::narrower) return std::nullopt;
+      if (out.compare(*contender, steps) != Inclusion::narrower) return std::nullopt;
     return out;
   } catch (const Error&) {  // too long, or too complex to compare: no help to anyone
     return std::nullopt;
   }
 }
 
-bool is_broader(const PathPattern& a, const PathPattern& b) {
+bool is_broader(const PathPattern& a, const PathPattern& b, std::uint64_t& steps) {
   try {
-    return a.compare(b) == Inclusion::broader;
+    return a.compare(b, steps) == Inclusion::broader;
   } catch (const Error&) {
     return false;
   }
@@ -186,15 +190,28 @@ std::vector<const PathPattern*> sorted(std::vector<const PathPattern*> contender
 
 std::string PathPattern::narrower_than_all(const std::vector<const PathPattern*>& contenders,
                                            std::string_view path) {
+  std::uint64_t steps = std::numeric_limits<std::uint64_t>::max();
+  return narrower_than_all(contenders, path, steps);
+}
+
+std::string PathPattern::narrower_than_all(const std::vector<const PathPattern*>& contenders,
+                                           std::string_view path, std::uint64_t& steps) {
   const std::vector<const PathPattern*> others = sorted(contenders);
   std::optional<PathPattern> best;
-  if (!others.empty()) {
-    for (const std::string& text : candidates(others, pattern::split_segments(path))) {
-      std::optional<PathPattern> found = decider(text, others, path);
-      if (found && (!best || is_broader(*found, *best))) best = std::move(found);
+  if (!others.empty() && steps > 0) {
+    for (const std::string& text : candidates(others, pattern::split_segments(path), steps)) {
+      std::optional<PathPattern> found = decider(text, others, path, steps);
+      if (found && (!best || is_broader(*found, *best, steps))) best = std::move(found);
     }
   }
-  if (!best) best = decider(literal(path), others, path);
+  if (!best) best = decider(literal(path), others, path, steps);
+  if (!best && steps == 0) {
+    // Whatever covers the path covers all that its literal does.
+    const std::string own = literal(path);
+    const bool taken = std::any_of(others.begin(), others.end(),
+                                   [&](const PathPattern* one) { return one->text() == own; });
+    return taken ? std::string() : own;
+  }
   return best ? best->text() : std::string();
 }
 

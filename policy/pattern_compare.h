@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <utility>
@@ -22,12 +23,20 @@ using SymbolPair = std::pair<std::uint32_t, std::uint32_t>;
 std::vector<SymbolPair> joint_alphabet(const Alphabet& a, const Alphabet& b);
 
 /// How the paths of `a` relate to those of `b`, over their joint alphabet. Both answer nothing when
-/// that takes more than kMaxCompareSteps steps.
+/// one search takes more than kMaxCompareSteps steps, or all together more than `steps`; both
+/// subtract what they took.
 std::optional<Inclusion> compare_tables(const Dfa& a, const Dfa& b,
-                                        const std::vector<SymbolPair>& symbols);
+                                        const std::vector<SymbolPair>& symbols,
+                                        std::uint64_t& steps);
 /// Slower, but needs no table, and manages many pairs of which one side, or both, would make a huge
 /// one.
 std::optional<Inclusion> compare_automata(const Nfa& a, const Nfa& b,
-                                          const std::vector<SymbolPair>& symbols);
+                                          const std::vector<SymbolPair>& symbols,
+                                          std::uint64_t& steps);
+
+/// Subtracts `taken` from `steps`, to zero when there are fewer.
+inline void spend(std::uint64_t& steps, std::uint64_t taken) noexcept {
+  steps -= std::min(steps, taken);
+}
 
 }  // namespace synps::pattern

@@ -21,18 +21,20 @@ class MeetingSearch {
   MeetingSearch(const Nfa& a, const Nfa& b, const std::vector<SymbolPair>& symbols)
       : a_(a), b_(b), symbols_(symbols), set_a_(a), set_b_(b) {}
 
-  std::optional<bool> run() {
+  std::optional<bool> run(std::uint64_t limit) {
     set_a_.start();
     set_b_.start();
     visit_all();
     while (!pending_.empty() && !found_) {
-      if (steps_ + set_a_.work() + set_b_.work() > kMaxCompareSteps) return std::nullopt;
+      if (steps() > limit) return std::nullopt;
       const auto [a, b] = pending_.back();
       pending_.pop_back();
       expand(a_.states[a], b_.states[b]);
     }
     return found_;
   }
+
+  std::uint64_t steps() const noexcept { return steps_ + set_a_.work() + set_b_.work(); }
 
  private:
   void expand(const Nfa::State& a, const Nfa::State& b) {
@@ -84,17 +86,19 @@ class InclusionSearch {
     smallest_.resize(a.states.size());
   }
 
-  std::optional<bool> run() {
+  std::optional<bool> run(std::uint64_t limit) {
     set_a_.start();
     for (const std::uint32_t state : set_a_.members()) visit(state, sets_b_.start());
     while (!pending_.empty() && !counterexample_) {
-      if (steps_ + set_a_.work() + sets_b_.work() > kMaxCompareSteps) return std::nullopt;
+      if (steps() > limit) return std::nullopt;
       const auto [a, b] = pending_.back();
       pending_.pop_back();
       expand(a_.states[a], b);
     }
     return !counterexample_;
   }
+
+  std::uint64_t steps() const noexcept { return steps_ + set_a_.work() + sets_b_.work(); }
 
  private:
   void expand(const Nfa::State& a, std::uint32_t b) {
@@ -146,16 +150,26 @@ class InclusionSearch {
   std::uint64_t steps_ = 0;
 };
 
+template <typename Search>
+std::optional<bool> run(Search search, std::uint64_t& steps) {
+  const std::optional<bool> result = search.run(std::min(steps, kMaxCompareSteps));
+  spend(steps, search.steps());
+  return result;
+}
+
 }  // namespace
 
 std::optional<Inclusion> compare_automata(const Nfa& a, const Nfa& b,
-                                          const std::vector<SymbolPair>& symbols) {
-  const std::optional<bool> meet = MeetingSearch(a, b, symbols).run();
+                                          const std::vector<SymbolPair>& symbols,
+                                          std::uint64_t& steps) {
+  spend(steps, a.states.size() + b.states.size());
+  const std::optional<bool> meet = run(MeetingSearch(a, b, symbols), steps);
   if (!meet) return std::nullopt;
   if (!*meet) return Inclusion::disjoint;
-  const std::optional<bool> a_in_b = InclusionSearch(a, b, symbols, false).run();
-  const std::optional<bool> b_in_a = InclusionSearch(b, a, symbols, true).run();
-  if (!a_in_b || !b_in_a) return std::nullopt;
+  const std::optional<bool> a_in_b = run(InclusionSearch(a, b, symbols, false), steps);
+  if (!a_in_b) return std::nullopt;
+  const std::optional<bool> b_in_a = run(InclusionSearch(b, a, symbols, true), steps);
+  if (!b_in_a) return std::nullopt;
   if (*a_in_b && *b_in_a) return Inclusion::equal;
   if (*a_in_b) return Inclusion::narrower;
   return *b_in_a ? Inclusion::broader : Inclusion::overlapping;

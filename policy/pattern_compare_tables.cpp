@@ -13,11 +13,10 @@ class TableWalk {
   TableWalk(const Dfa& a, const Dfa& b, const std::vector<SymbolPair>& symbols)
       : a_(a), b_(b), symbols_(symbols) {}
 
-  std::optional<Inclusion> run() {
-    std::uint64_t steps = 0;
+  std::optional<Inclusion> run(std::uint64_t limit) {
     visit(a_.start(), b_.start());
     while (!pending_.empty() && !decided()) {
-      if ((steps += symbols_.size()) > kMaxCompareSteps) return std::nullopt;
+      if ((steps_ += symbols_.size()) > limit) return std::nullopt;
       const SymbolPair at = pending_.back();
       pending_.pop_back();
       for (const SymbolPair& symbol : symbols_)
@@ -25,6 +24,8 @@ class TableWalk {
     }
     return result();
   }
+
+  std::uint64_t steps() const noexcept { return steps_; }
 
  private:
   bool decided() const noexcept { return both_ && only_a_ && only_b_; }
@@ -59,6 +60,7 @@ class TableWalk {
   const std::vector<SymbolPair>& symbols_;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> pending_;
   std::unordered_set<std::uint64_t> seen_;  // asked for membership only, never walked
+  std::uint64_t steps_ = 0;
   bool both_ = false;
   bool only_a_ = false;
   bool only_b_ = false;
@@ -76,8 +78,12 @@ std::vector<SymbolPair> joint_alphabet(const Alphabet& a, const Alphabet& b) {
 }
 
 std::optional<Inclusion> compare_tables(const Dfa& a, const Dfa& b,
-                                        const std::vector<SymbolPair>& symbols) {
-  return TableWalk(a, b, symbols).run();
+                                        const std::vector<SymbolPair>& symbols,
+                                        std::uint64_t& steps) {
+  TableWalk walk(a, b, symbols);
+  const std::optional<Inclusion> result = walk.run(std::min(steps, kMaxCompareSteps));
+  spend(steps, walk.steps());
+  return result;
 }
 
 }  // namespace synps::pattern

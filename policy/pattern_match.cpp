@@ -1,5 +1,7 @@
 #include "pattern_match.h"
 
+#include "pattern_compare.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -28,16 +30,17 @@ std::uint32_t follow(const Dfa& table, const Alphabet& alphabet, std::uint32_t s
   return state;
 }
 
-bool automaton_covers(const Nfa& nfa, std::string_view path) {
+bool automaton_covers(const Nfa& nfa, std::string_view path, std::uint64_t& steps) {
   StateSet set(nfa);
   set.start();
   std::vector<std::uint32_t> from;
   for (std::size_t at = 0; at < path.size();) {
-    if (set.universal() || set.members().empty()) break;
+    if (set.universal() || set.members().empty() || steps <= set.work()) break;
     from = set.members();
     set.clear();
     set.add_step(from, nfa.alphabet.next_class(path, at));
   }
+  spend(steps, nfa.states.size() / 8 + set.work());
   return set.accepts();
 }
 

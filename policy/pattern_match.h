@@ -21,6 +21,6 @@ std::uint32_t follow(const Dfa& table, const Alphabet& alphabet, std::uint32_t s
 
 /// Whether the pattern covers `path`, by following the set of states it can be in: at most as many
 /// steps for each code point as there are states.
-bool automaton_covers(const Nfa& nfa, std::string_view path);
+bool automaton_covers(const Nfa& nfa, std::string_view path, std::uint64_t& steps);
 
 }  // namespace synps::pattern

@@ -159,8 +159,9 @@ std::string meet_overlapping(const std::string& a, const std::string& b, std::st
   return escape_literal(own);
 }
 
-std::string meet_two(const std::string& a, const std::string& b, std::string_view own) {
-  switch (as_pattern(a).compare(as_pattern(b))) {
+std::string meet_two(const std::string& a, const std::string& b, std::string_view own,
+                     std::uint64_t& steps) {
+  switch (as_pattern(a).compare(as_pattern(b), steps)) {
     case Inclusion::equal:
     case Inclusion::narrower:
       return a;
@@ -175,10 +176,11 @@ std::string meet_two(const std::string& a, const std::string& b, std::string_vie
 
 }  // namespace
 
-std::string meet_segments(const std::vector<std::string>& segments, std::string_view own) {
+std::string meet_segments(const std::vector<std::string>& segments, std::string_view own,
+                          std::uint64_t& steps) {
   try {
     std::string out = segments.front();
-    for (const std::string& segment : segments) out = meet_two(out, segment, own);
+    for (const std::string& segment : segments) out = meet_two(out, segment, own, steps);
     return out;
   } catch (const Error&) {  // a meeting too long or too complex to write or compare
     return escape_literal(own);

@@ -35,6 +35,21 @@ std::string read_text(const std::string& path, Os& os) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
+// The policies that cover `path`, of which there may not be too many.
+PolicySet covering_policies(const PolicyDocument& document, const PolicyCoverage& coverage,
+                            std::string_view path, StepBudget& budget) {
+  PolicySet covering = coverage.covering(path, budget);
+  if (covering.size() <= kMaxCovering) return covering;
+  ProblemList problems(document.file);
+  problems.add(document.entries[covering[kMaxCovering]].place,
+               {.what = fmt::format("too many policies cover one path: {}", quote(path)),
+                .found = fmt::format("{} policies", covering.size()),
+                .want = fmt::format("at most {}", kMaxCovering),
+                .hint = "write one policy for what many say alike, or narrower patterns"},
+               ErrorCode::limit);
+  problems.throw_all();
+}
+
 }  // namespace
 
 bool PolicyEntry::has_constant_scheme() const noexcept {
@@ -80,7 +95,8 @@ const CodecRegistry& Policy::codecs() const noexcept {
 std::vector<WeightResolution> Policy::resolve(const std::vector<WeightFacts>& weights,
                                               const ResolveOptions& options) const {
   const PolicyDocument& document = impl_->document;
-  PolicyRelations relations(document.entries);
+  StepBudget budget(document.file);
+  PolicyRelations relations(document.entries, budget);
   PolicyResolver resolver(document, relations);
   ResolutionReport report(document.entries, *impl_->codecs);
   // Thousands of weights share a few sets of policies: each set is resolved once.
@@ -91,7 +107,7 @@ std::vector<WeightResolution> Policy::resolve(const std::vector<WeightFacts>& we
   for (std::size_t i = 0; i < weights.size(); ++i) {
     const Weight& weight = weights[i].weight;
     paths.push_back(weight.path);
-    PolicySet covering = impl_->coverage.covering(weight.path);
+    PolicySet covering = covering_policies(document, impl_->coverage, weight.path, budget);
     for (const std::uint32_t number : covering) matched[number] = true;
     auto it = sets.find(covering);
     if (it == sets.end()) {
@@ -113,9 +129,11 @@ std::vector<WeightResolution> Policy::resolve(const std::vector<WeightFacts>& we
 
 WeightResolution Policy::explain(std::string_view path, const WeightFacts* facts) const {
   const PolicyDocument& document = impl_->document;
-  PolicyRelations relations(document.entries);
+  StepBudget budget(document.file);
+  PolicyRelations relations(document.entries, budget);
   const SetResolution set =
-      PolicyResolver(document, relations).resolve(impl_->coverage.covering(path));
+      PolicyResolver(document, relations)
+          .resolve(covering_policies(document, impl_->coverage, path, budget));
   ResolutionReport report(document.entries, *impl_->codecs);
   for (const Ambiguity& ambiguity : set.ambiguities)
     if (facts == nullptr || concerns(ambiguity.key, dtype_is_float(facts->weight.dtype)))

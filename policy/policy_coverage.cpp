@@ -34,7 +34,7 @@ PolicyCoverage::PolicyCoverage(const std::vector<PolicyEntry>& entries) : entrie
   }
 }
 
-PolicySet PolicyCoverage::covering(std::string_view path) const {
+PolicySet PolicyCoverage::covering(std::string_view path, StepBudget& budget) const {
   PolicySet candidates = without_segment_;
   std::vector<std::string_view> segments = split_path(path);
   std::sort(segments.begin(), segments.end());
@@ -46,7 +46,8 @@ PolicySet PolicyCoverage::covering(std::string_view path) const {
   }
   PolicySet covering;
   for (const std::uint32_t i : candidates)
-    if (entries_[i].pattern.covers(path)) covering.push_back(i);
+    if (entries_[i].pattern.covers(path, budget.left())) covering.push_back(i);
+  budget.check();
   std::sort(covering.begin(), covering.end());
   return covering;
 }

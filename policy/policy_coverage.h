@@ -18,7 +18,8 @@ class PolicyCoverage {
   explicit PolicyCoverage(const std::vector<PolicyEntry>& entries);
 
   /// The policies that cover `path`, by number.
-  PolicySet covering(std::string_view path) const;
+  /// Throws Error(limit) when the budget is used up.
+  PolicySet covering(std::string_view path, StepBudget& budget) const;
 
  private:
   const std::vector<PolicyEntry>& entries_;

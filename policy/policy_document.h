@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <set>
 #include <string>
 #include <vector>
@@ -18,7 +19,11 @@ struct PolicyDocument {
   std::set<std::string, std::less<>> declared;
 };
 
-/// Throws Error with every problem of the file.
+/// Policies of one file. A checkpoint with a policy for each layer and projection has some
+/// hundreds.
+inline constexpr std::size_t kMaxPolicies = 10'000;
+
+/// Throws Error with every problem of the file; Error(limit) for more policies than kMaxPolicies.
 PolicyDocument parse_policy(std::string_view text, const std::string& file,
                             const CodecRegistry& codecs);
 

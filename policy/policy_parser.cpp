@@ -275,6 +275,23 @@ class Parser {
   std::string field_;                 // the policy being read, for messages
 };
 
+// More would be parsed and filed in vain; it comes alone.
+void check_policy_count(const toml::table& root, const std::string& file) {
+  const toml::table* policies = find_table(root, "policies");
+  if (policies == nullptr || policies->size() <= kMaxPolicies) return;
+  std::vector<SourcePlace> places;
+  for (const auto& [key, value] : *policies) places.push_back(place_of(key.source()));
+  std::sort(places.begin(), places.end(), before);
+  ProblemList problems(file);
+  problems.add(places[kMaxPolicies],
+               {.what = "too many policies",
+                .found = fmt::format("{} policies", policies->size()),
+                .want = fmt::format("at most {}", kMaxPolicies),
+                .hint = "one pattern can stand for many paths: \"model.layers.*.mlp\""},
+               ErrorCode::limit);
+  problems.throw_all();
+}
+
 }  // namespace
 
 PolicyDocument parse_policy(std::string_view text, const std::string& file,
@@ -282,6 +299,7 @@ PolicyDocument parse_policy(std::string_view text, const std::string& file,
   guard_toml(text, file);
   const TomlText lines(text);
   const toml::table root = read_toml(text, lines, file);
+  check_policy_count(root, file);
   ProblemList problems(file);
   check_schema(root, problems);
   PolicyDocument document = Parser(root, lines, codecs, problems).parse();

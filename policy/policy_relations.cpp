@@ -6,9 +6,33 @@
 
 #include <fmt/format.h>
 
+#include "pattern_compare.h"
 #include "toml_text.h"
 
 namespace synps {
+
+namespace {
+
+// Steps that looking up a pair, and keeping one, are worth.
+constexpr std::uint64_t kLookUpSteps = 4;
+constexpr std::uint64_t kPairSteps = 256;
+
+bool has(const PolicySet& set, std::uint32_t member) {
+  return std::find(set.begin(), set.end(), member) != set.end();
+}
+
+}  // namespace
+
+void StepBudget::throw_used_up() const {
+  ProblemList problems(file_);
+  problems.add({},
+               {.what = "deciding between the policies takes too long",
+                .found = fmt::format("more than {} steps", kMaxResolveSteps),
+                .hint = "write fewer policies that cover the same weights, and fewer wildcards in "
+                        "one pattern"},
+               ErrorCode::limit);
+  problems.throw_all();
+}
 
 bool PolicyRelations::narrower(std::uint32_t a, std::uint32_t b) {
   if (a == b) return false;
@@ -17,12 +41,16 @@ bool PolicyRelations::narrower(std::uint32_t a, std::uint32_t b) {
 
 // Needs a < b.
 Inclusion PolicyRelations::compare(std::uint32_t a, std::uint32_t b) {
+  pattern::spend(budget_.left(), kLookUpSteps);
+  budget_.check();
   const std::uint64_t key = (std::uint64_t{a} << 32) | b;
   if (const auto it = known_.find(key); it != known_.end()) return it->second;
+  pattern::spend(budget_.left(), kPairSteps);
   Inclusion inclusion = Inclusion::overlapping;
   try {
-    inclusion = entries_[a].pattern.compare(entries_[b].pattern);
+    inclusion = entries_[a].pattern.compare(entries_[b].pattern, budget_.left());
   } catch (const Error& error) {
+    budget_.check();
     undecided_.push_back({a, b, error.problems().front()});
   }
   known_.emplace(key, inclusion);
@@ -57,15 +85,23 @@ PolicySet PolicyRelations::widest_first(PolicySet set) {
 }
 
 bool PolicyRelations::has_undecided(const PolicySet& set) const {
-  const auto contains = [&](std::uint32_t x) {
-    return std::find(set.begin(), set.end(), x) != set.end();
-  };
   return std::any_of(undecided_.begin(), undecided_.end(),
-                     [&](const Undecided& pair) { return contains(pair.a) && contains(pair.b); });
+                     [&](const Undecided& pair) { return has(set, pair.a) && has(set, pair.b); });
 }
 
-void PolicyRelations::report(ProblemList& problems) const {
+bool PolicyRelations::all_equal(const PolicySet& set) const {
+  return std::all_of(set.begin() + 1, set.end(), [&](std::uint32_t member) {
+    const auto it = known_.find((std::uint64_t{set.front()} << 32) | member);
+    return it != known_.end() && it->second == Inclusion::equal;
+  });
+}
+
+void PolicyRelations::report(const std::vector<PolicySet>& contested, ProblemList& problems) const {
   for (const Undecided& pair : undecided_) {
+    const bool matters = std::any_of(contested.begin(), contested.end(), [&](const PolicySet& set) {
+      return has(set, pair.a) && has(set, pair.b);
+    });
+    if (!matters) continue;
     const PolicyEntry& a = entries_[pair.a];
     const PolicyEntry& b = entries_[pair.b];
     Problem problem = pair.problem;

@@ -51,6 +51,11 @@ const PolicyKey* find_policy_key(const PolicyEntry& entry, std::string_view name
   return nullptr;
 }
 
+SourcePlace place_of_key(const PolicyEntry& entry, std::string_view name) noexcept {
+  if (name == "format") return weight_scheme(entry.schemes)->place;
+  return find_policy_key(entry, name)->place;
+}
+
 SetResolution PolicyResolver::resolve(const PolicySet& covering) {
   SetResolution result;
   for (const std::uint32_t i : relations_.widest_first(covering))
@@ -114,10 +119,18 @@ void PolicyResolver::resolve_format(const PolicySet& covering, SetResolution& re
 
 void PolicyResolver::add_decision(std::string key, std::string value, const Decided& decided,
                                   SetResolution& result) {
-  KeyDecision decision{std::move(key), std::move(value), nullptr, {}};
-  if (!decided.winners.empty()) decision.policy = &document_.entries[decided.winners.front()];
-  for (const std::uint32_t i : decided.overridden)
-    decision.overridden.push_back(&document_.entries[i]);
+  KeyDecision decision;
+  decision.key = std::move(key);
+  decision.value = std::move(value);
+  if (!decided.winners.empty()) {
+    decision.policy = &document_.entries[decided.winners.front()];
+    decision.place = place_of_key(*decision.policy, decision.key);
+  }
+  for (const std::uint32_t i : decided.overridden) {
+    const PolicyEntry& entry = document_.entries[i];
+    decision.overridden.push_back(&entry);
+    decision.overridden_places.push_back(place_of_key(entry, decision.key));
+  }
   result.common.decisions.push_back(std::move(decision));
 }
 

@@ -56,7 +56,10 @@ class PolicyResolver {
   PolicyRelations& relations_;
 };
 
-/// The key's value in a policy, or null.
+/// The key in a policy, or null.
 const PolicyKey* find_policy_key(const PolicyEntry& entry, std::string_view name) noexcept;
+
+/// Where a policy that sets the key (a PolicyKey name, or "format") does so.
+SourcePlace place_of_key(const PolicyEntry& entry, std::string_view name) noexcept;
 
 }  // namespace synps

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <tuple>
 
-#include <fmt/format.h>
-
 namespace synps {
 
 void ProblemList::add(SourcePlace place, Problem problem, ErrorCode code) {
@@ -20,14 +18,6 @@ void ProblemList::throw_all() {
     return std::tie(a.line, a.column, a.what, a.field, a.found) <
            std::tie(b.line, b.column, b.what, b.field, b.found);
   });
-  if (problems_.size() > kMaxShown) {
-    Problem rest;
-    rest.code = ErrorCode::policy;
-    rest.file = file_;
-    rest.what = fmt::format("{} more problems are not shown", problems_.size() - kMaxShown);
-    problems_.resize(kMaxShown);
-    problems_.push_back(std::move(rest));
-  }
   throw Error(std::move(problems_));
 }
 

@@ -20,14 +20,11 @@ class ProblemList {
   /// Fills in file and place; the code is `policy` unless the caller sets another with `code`.
   void add(SourcePlace place, Problem problem, ErrorCode code = ErrorCode::policy);
 
-  /// Throws all as one Error, by line and column; there must be one. Of more than kMaxShown, the
-  /// rest is counted.
+  /// Throws all as one Error, by line and column; there must be one. Who shows them may show fewer.
   [[noreturn]] void throw_all();
   void throw_if_any() {
     if (!empty()) throw_all();
   }
-
-  static constexpr std::size_t kMaxShown = 1000;
 
  private:
   std::string file_;

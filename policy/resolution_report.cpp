@@ -43,9 +43,12 @@ bool speaks_of_weights(const PolicyEntry& entry) {
 
 // A pattern that decides between the contenders for `path`; empty when there is none.
 std::string deciding_pattern(const std::vector<const PathPattern*>& contenders,
-                             std::string_view path) {
+                             std::string_view path, std::uint64_t& steps) {
+  // What many have in common is nothing that a person would read: the path itself will do.
+  std::uint64_t none = 0;
+  std::uint64_t& allowed = contenders.size() > kMaxContendersShown ? none : steps;
   try {
-    return PathPattern::narrower_than_all(contenders, path);
+    return PathPattern::narrower_than_all(contenders, path, allowed);
   } catch (const Error&) {
     return PathPattern::literal(path);  // too costly to intersect; the path itself is narrower
   }
@@ -84,11 +87,13 @@ void ResolutionReport::add_unmatched(const std::vector<PolicyEntry>& entries,
   }
 }
 
-void ResolutionReport::finish(const PolicyRelations& relations, ProblemList& problems) const {
-  relations.report(problems);
+void ResolutionReport::finish(const PolicyRelations& relations, ProblemList& problems) {
+  std::vector<PolicySet> contested;
+  for (const auto& [ambiguity, paths] : ambiguities_) contested.push_back(ambiguity.contenders);
+  relations.report(contested, problems);
   for (const auto& [ambiguity, paths] : ambiguities_)
     if (!relations.has_undecided(ambiguity.contenders))
-      report_ambiguity(ambiguity, paths, problems);
+      report_ambiguity(ambiguity, paths, relations, problems);
   for (const auto& [key, faulty] : faults_) {
     Problem problem = faulty.fault.problem;
     problem.what += fmt::format(": {}", affected(faulty.count, faulty.example));
@@ -98,13 +103,14 @@ void ResolutionReport::finish(const PolicyRelations& relations, ProblemList& pro
 
 void ResolutionReport::report_ambiguity(const Ambiguity& ambiguity,
                                         const std::vector<std::string_view>& paths,
-                                        ProblemList& problems) const {
+                                        const PolicyRelations& relations, ProblemList& problems) {
   std::vector<std::string> claims;
   for (const std::uint32_t i : ambiguity.contenders) {
     const PolicyEntry& entry = entries_[i];
     if (claims.size() == kMaxContendersShown) break;
     claims.push_back(fmt::format("{} by {} (line {})", value_of(ambiguity.key, entry),
-                                 toml_key_for_display(entry.pattern.text()), entry.place.line));
+                                 toml_key_for_display(entry.pattern.text()),
+                                 place_of_key(entry, ambiguity.key).line));
   }
   if (ambiguity.contenders.size() > claims.size())
     claims.push_back(fmt::format("{} more", ambiguity.contenders.size() - claims.size()));
@@ -112,8 +118,15 @@ void ResolutionReport::report_ambiguity(const Ambiguity& ambiguity,
   problem.what += fmt::format(": {}", affected(paths.size(), paths.front()));
   problem.field = ambiguity.key;
   problem.found = fmt::format("{}", fmt::join(claims, ", "));
-  problem.hint = deciding_headers(ambiguity, paths);
-  problems.add(entries_[ambiguity.contenders.front()].place, std::move(problem));
+  if (relations.all_equal(ambiguity.contenders))
+    problem.hint =
+        ambiguity.contenders.size() == 2
+            ? "they cover the same paths: remove one of them, or make them agree"
+            : "they cover the same paths: remove all but one of them, or make them agree";
+  else
+    problem.hint = deciding_headers(ambiguity, paths);
+  problems.add(place_of_key(entries_[ambiguity.contenders.front()], ambiguity.key),
+               std::move(problem));
 }
 
 std::string ResolutionReport::value_of(std::string_view key, const PolicyEntry& entry) const {
@@ -130,7 +143,7 @@ std::string ResolutionReport::value_of(std::string_view key, const PolicyEntry& 
 }
 
 std::string ResolutionReport::deciding_headers(const Ambiguity& ambiguity,
-                                               const std::vector<std::string_view>& paths) const {
+                                               const std::vector<std::string_view>& paths) {
   std::vector<const PathPattern*> contenders;
   for (const std::uint32_t i : ambiguity.contenders) contenders.push_back(&entries_[i].pattern);
   std::vector<PathPattern> deciding;
@@ -144,7 +157,7 @@ std::string ResolutionReport::deciding_headers(const Ambiguity& ambiguity,
       ++left;
       continue;
     }
-    const std::string pattern = deciding_pattern(contenders, path);
+    const std::string pattern = deciding_pattern(contenders, path, hint_steps_);
     if (pattern.empty()) return "remove all but one of them, or make them agree";
     deciding.push_back(PathPattern::parse(pattern));
     headers.push_back(header_for(ambiguity.key, pattern));

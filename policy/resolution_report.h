@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
@@ -29,7 +30,7 @@ class ResolutionReport {
                             const std::vector<bool>& matched,
                             const std::vector<std::string_view>& paths, ProblemList& problems);
 
-  void finish(const PolicyRelations& relations, ProblemList& problems) const;
+  void finish(const PolicyRelations& relations, ProblemList& problems);
 
  private:
   struct Faulty {
@@ -39,15 +40,16 @@ class ResolutionReport {
   };
 
   void report_ambiguity(const Ambiguity& ambiguity, const std::vector<std::string_view>& paths,
-                        ProblemList& problems) const;
+                        const PolicyRelations& relations, ProblemList& problems);
   std::string value_of(std::string_view key, const PolicyEntry& entry) const;
   std::string deciding_headers(const Ambiguity& ambiguity,
-                               const std::vector<std::string_view>& paths) const;
+                               const std::vector<std::string_view>& paths);
 
   const std::vector<PolicyEntry>& entries_;
   const CodecRegistry& codecs_;
   std::map<Ambiguity, std::vector<std::string_view>> ambiguities_;
-  std::map<std::string, Faulty> faults_;  // by everything that the fault says
+  std::uint64_t hint_steps_ = 50'000'000;  // left for finding patterns that decide
+  std::map<std::string, Faulty> faults_;   // by everything that the fault says
 };
 
 }  // namespace synps

@@ -32,6 +32,13 @@ std::vector<std::string> keys_of(Section section) {
   return names;
 }
 
+std::vector<std::string> available_keys(Section section) {
+  std::vector<std::string> names;
+  for (const KeySpec& key : policy_schema())
+    if (key.section == section && key.not_yet.empty()) names.emplace_back(key.name);
+  return names;
+}
+
 const KeySpec* find_elsewhere(std::string_view name) {
   for (const KeySpec& key : policy_schema())
     if (key.name == name) return &key;
@@ -98,7 +105,7 @@ class SchemaCheck {
     else if (const auto near = nearest(key, known))
       problem.hint = fmt::format("did you mean `{}`?", *near);
     else if (!may_be_pattern(section, value))
-      problem.want = fmt::format("one of {}", fmt::join(known, ", "));
+      problem.want = fmt::format("one of {}", fmt::join(available_keys(section), ", "));
     if (may_be_pattern(section, value)) {
       if (!problem.hint.empty()) problem.hint += " Or else: ";
       problem.hint += fmt::format("a pattern with dots is one quoted key: [policies.{}]",

@@ -6,7 +6,7 @@
 
 namespace synps {
 
-inline constexpr std::size_t kMaxPolicyBytes = std::size_t{8} << 20;
+inline constexpr std::size_t kMaxPolicyBytes = std::size_t{1} << 20;
 /// Arrays and inline tables inside one another.
 inline constexpr std::size_t kMaxTomlNesting = 32;
 /// Parts of one dotted key.

@@ -116,7 +116,7 @@ Problem syntax_problem(std::string_view description) {
   if (description.find("redefine") != std::string_view::npos) {
     const SecondKey key = second_key(place, lines);
     place = key.place;
-    problem = {.field = std::string(key.text)};
+    problem = {.field = code_points(key.text) > 120 ? quote(key.text, 120) : std::string(key.text)};
     problem.what = "a key or table is set twice";
     problem.hint = "a table has each key once; merge the two";
   } else if (const auto header = quoted_header(lines.line(place.line))) {

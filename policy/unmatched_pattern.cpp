@@ -76,6 +76,12 @@ Correction correct(std::string_view pattern, const Paths& paths) {
   return so_far;
 }
 
+bool any_depth_only(std::string_view pattern) {
+  const std::vector<std::string_view> segments = split_pattern(pattern);
+  return !pattern.empty() && std::all_of(segments.begin(), segments.end(),
+                                         [](std::string_view one) { return one == "**"; });
+}
+
 }  // namespace
 
 std::string hint_for_unmatched(const PathPattern& pattern, const Paths& paths) {
@@ -88,6 +94,8 @@ std::string hint_for_unmatched(const PathPattern& pattern, const Paths& paths) {
   const std::string anywhere = "**." + pattern.text();
   const Paths deeper = covered(anywhere, paths);
   if (!deeper.empty()) return suggest(anywhere, deeper.front());
+  // Every path follows a `**`, and none of them is near.
+  if (any_depth_only(correction.pattern)) return "set `optional = true` where that is meant";
   if (correction.pattern.empty()) return fmt::format("paths look like {}", quote(paths.front()));
   return fmt::format("the nearest path is {}", quote(correction.paths.front()));
 }

@@ -9,7 +9,8 @@
 namespace synps {
 
 /// What to do about a pattern that covers none of `paths`: the nearest one that does, with the path
-/// it would cover; else the path that follows it furthest. Empty when there are no paths.
+/// it would cover; else the path that follows it furthest, if that is further than a `**`. Empty
+/// when there are no paths.
 std::string hint_for_unmatched(const PathPattern& pattern,
                                const std::vector<std::string_view>& paths);
 

@@ -105,6 +105,10 @@ std::optional<WeightFault> judge(const WeightFacts& facts, const SetResolution& 
     return WeightFault{{},
                        {.what = "a float weight that no scheme covers",
                         .hint = "add a root: [[policies.\"*\".schemes]] with a format"}};
+  if (facts.weight.shape.elements() == 0) {
+    out.keep = true;  // there is nothing to convert, or to read
+    return std::nullopt;
+  }
   if (auto fault = choose_codec(facts, set, codecs, out)) return fault;
   const bool converts = out.codec != nullptr;
   return converts ? check_source(facts, document, codecs) : std::nullopt;

@@ -16,11 +16,10 @@ Digests are written as <digest>. A part that is left out must be empty. `out con
 
 import glob
 import os
-import re
 import shlex
 import unittest
 
-from support import CliTest
+from support import CliTest, without_digests
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 UPDATE = "SYNPS_UPDATE_CASES" in os.environ
@@ -52,10 +51,6 @@ def parse(text):
         elif line:
             raise ValueError(f"line {number}: {line!r}")
     return steps
-
-
-def without_digests(text):
-    return re.sub(r"\b[0-9a-f]{32}\b", "<digest>", text)
 
 
 def without_blank_end(lines):

@@ -2,8 +2,8 @@
 
 Console blocks run one after the other in one folder, where examples/ and synps.toml.example are
 those of the project and synps.toml is a copy of the latter. `$ COMMAND` is followed by its output,
-standard error after standard output; a line `...` stands for lines that are left out. JSON is
-shown in lines, with long lists cut short.
+standard error after standard output; a line `...` stands for lines that are left out, and digests
+may differ. JSON is shown in lines, with long lists cut short.
 """
 
 import json
@@ -15,7 +15,7 @@ import subprocess
 import tempfile
 import unittest
 
-from support import SYNPS, default_signals
+from support import SYNPS, default_signals, without_digests
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 DOCUMENT = os.path.join(ROOT, "docs", "cli.md")
@@ -29,12 +29,12 @@ def steps(block):
 
 
 def abridged(text, wanted):
-    """`text` with what `wanted` leaves out left out, so that the two can be compared."""
+    """`wanted` when `text` is that but for digests and for lines that `wanted` leaves out."""
     pattern = "".join(
         "(?:.*\n)*?" if line == "...\n" else re.escape(line)
-        for line in wanted.splitlines(keepends=True)
+        for line in without_digests(wanted).splitlines(keepends=True)
     )
-    return wanted if re.fullmatch(pattern, text) else text
+    return wanted if re.fullmatch(pattern, without_digests(text)) else text
 
 
 def shortened(value):

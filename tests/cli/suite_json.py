@@ -162,6 +162,25 @@ class Json(CliTest):
             self.read("tiny.synps")[blocks["offset"] : blocks["offset"] + 34], bytes(34)
         )
 
+    def test_inspect_schemes_of_values(self):
+        with open(self.path("cache.toml"), "w") as out:
+            out.write(fixtures.F16 + """
+[[policies."model.layers.*.self_attn".schemes]]
+scope = "internal"
+lifetime = "session"
+format = "q8_0"
+""")
+        self.pack("cache.toml", "cache.synps")
+        self.assertEqual(
+            self.json("inspect", "cache.synps")["values"],
+            [{"pattern": "model.layers.*.self_attn", "scope": "internal", "lifetime": "session",
+              "update": "whole", "format": "q8_0:q8_0"}],
+        )
+        self.assertIn("model.layers.*.self_attn: q8_0, scope internal, lifetime session",
+                      self.ok("inspect", "cache.synps"))
+        said = self.json("explain", "model.layers.0.self_attn", "-p", "cache.toml")
+        self.assertEqual(said["policies"][1]["sets"], {"format.internal.session": "q8_0:q8_0"})
+
     def test_inspect_checkpoint(self):
         for source in ("tiny.safetensors", "sharded"):
             seen = self.json("inspect", source)

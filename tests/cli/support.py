@@ -1,6 +1,7 @@
 """What the suites share: a fresh folder a test, and running synps in it."""
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -17,6 +18,11 @@ def default_signals():
     """In the child: what a shell gives a program in the foreground, whoever runs the tests."""
     for number in STOP_SIGNALS:
         signal.signal(number, signal.SIG_DFL)
+
+
+def without_digests(text):
+    """`text` with digests, which change with every detail of the format, written as <digest>."""
+    return re.sub(r"\b[0-9a-f]{32}\b", "<digest>", text)
 
 
 class Result:

@@ -66,7 +66,7 @@ inline void check_same_finding(const ValueReport::Finding& a, const ValueReport:
   CHECK(a.count == b.count);
   if (a.count == 0) return;
   CHECK(a.first_index == b.first_index);
-  CHECK(same_value(a.first_value, b.first_value));
+  CHECK(same_value(static_cast<float>(a.first_value), static_cast<float>(b.first_value)));
 }
 
 inline void check_facts(const Codec& codec) {
@@ -127,7 +127,10 @@ inline void check_size_limit(const Codec& codec) {
   for (const Shape& shape : {Shape{1, most}, Shape{most / 1024, 1024}, Shape{most}}) {
     CAPTURE(shape.to_string());
     const Weight weight = make_weight(shape);
-    REQUIRE(codec.supports(weight).ok);
+    if (!codec.supports(weight).ok) {  // a codec that needs whole rows limits their length
+      CHECK(codec.row_granule() == 0);
+      continue;
+    }
     const double row_bits = codec.info().bits_per_weight * static_cast<double>(shape.columns());
     const bool fits = row_bits / 8 * static_cast<double>(shape.rows()) < 0x1p64;
     try {

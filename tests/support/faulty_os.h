@@ -21,7 +21,6 @@ class FaultyOs : public Os {
     pread,
     pwrite,
     status,
-    truncate,
     allocate,
     sync,
     lock,
@@ -29,7 +28,7 @@ class FaultyOs : public Os {
     unlink,
     map,
   };
-  static constexpr std::size_t kCalls = 12;
+  static constexpr std::size_t kCalls = 11;
 
   static constexpr std::array<Call, kCalls> all_calls() {
     std::array<Call, kCalls> calls{};
@@ -38,7 +37,7 @@ class FaultyOs : public Os {
   }
   static std::string name(Call call) {
     static constexpr std::array<const char*, kCalls> kNames = {
-        "open",     "close", "pread", "pwrite", "status", "truncate",
+        "open",     "close", "pread", "pwrite", "status",
         "allocate", "sync",  "lock",  "rename", "unlink", "map"};
     return kNames[static_cast<std::size_t>(call)];
   }
@@ -85,9 +84,6 @@ class FaultyOs : public Os {
   }
   int status(const std::string& path, bool follow_links, FileStatus& status) override {
     return faulty(Call::status) ? fault_.error : Os::status(path, follow_links, status);
-  }
-  int truncate(int descriptor, std::uint64_t size) override {
-    return faulty(Call::truncate) ? fault_.error : Os::truncate(descriptor, size);
   }
   int allocate(int descriptor, std::uint64_t size) override {
     return faulty(Call::allocate) ? fault_.error : Os::allocate(descriptor, size);

@@ -94,6 +94,9 @@ struct ArtifactIndex {
   Digest sums{};    ///< of __synps_sums__, padding included
   std::vector<ValueScheme> values{};    ///< by pattern, then by the scheme's fields
   std::vector<StoredWeight> weights{};  ///< by the bytes of the path
+
+  /// Of all components, padding included.
+  std::uint64_t stored_bytes() const noexcept;
 };
 
 /// Canonical JSON, not padded. Its length does not depend on the digests' values.

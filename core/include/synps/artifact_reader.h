@@ -47,10 +47,22 @@ class ArtifactReader {
   void check_chunk(const StoredWeight& weight, const StoredComponent& component,
                    std::uint64_t chunk) const;
 
+  /// The same for bytes that the caller has read: all of the chunk, padding included.
+  void check_chunk(const StoredWeight& weight, const StoredComponent& component,
+                   std::uint64_t chunk, std::span<const std::byte> bytes) const;
+
+  /// The same without the mapping: the chunk is read in pieces into `buffer`, which is not empty.
+  /// Throws also Error(io), when the file was cut meanwhile.
+  void read_and_check_chunk(const StoredWeight& weight, const StoredComponent& component,
+                            std::uint64_t chunk, std::span<std::byte> buffer) const;
+
   /// Looks at every byte: header against index, names and offsets of every entry, padding, the
   /// sums and all chunks. Returns the problems, none when the file is sound. With `codecs`, also
-  /// that the components of codecs known there are what the codec would store. Throws Error(io).
-  std::vector<Problem> check_all(const CodecRegistry* codecs = nullptr) const;
+  /// that the components of codecs known there are what the codec would store. `progress` hears of
+  /// bytes as they have been looked at, and may throw. Throws Error(io).
+  std::vector<Problem> check_all(
+      const CodecRegistry* codecs = nullptr,
+      const std::function<void(std::uint64_t)>& progress = nullptr) const;
 
  private:
   std::string open_header();
@@ -63,7 +75,11 @@ class ArtifactReader {
   void check_placement(std::vector<Problem>& problems) const;
   void check_codecs(const CodecRegistry& codecs, std::vector<Problem>& problems) const;
   void check_padding(std::vector<Problem>& problems) const;
-  void check_sums(std::vector<Problem>& problems) const;
+  void check_sums(const std::function<void(std::uint64_t)>& progress,
+                  std::vector<Problem>& problems) const;
+  Digest stored_digest(const StoredComponent& component, std::uint64_t chunk) const;
+  Digest read_digest(const StoredComponent& component, std::uint64_t chunk,
+                     std::span<std::byte> buffer) const;
 
   InputFile file_;
   Mapping mapping_;

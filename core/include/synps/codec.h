@@ -22,6 +22,8 @@ struct Component {
   std::uint64_t bytes = 0;  ///< true size: shape.bytes(dtype)
   /// The array holds one value set a weight (a per-tensor scale) rather than one a row.
   bool per_weight = false;
+
+  bool operator==(const Component&) const = default;
 };
 
 /// What a codec is, as facts that do not depend on a weight.
@@ -57,9 +59,9 @@ struct ValueReport {
   struct Finding {
     std::uint64_t count = 0;
     std::uint64_t first_index = 0;
-    float first_value = 0;
+    double first_value = 0;
 
-    void add(std::uint64_t index, float value) noexcept;
+    void add(std::uint64_t index, double value) noexcept;
     void merge(const Finding& other) noexcept;
   };
   Finding overflow{};    ///< finite values (or blocks, by their largest value) that became infinite

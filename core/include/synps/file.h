@@ -100,7 +100,9 @@ class AtomicFile {
 
  private:
   void open_temporary();
-  Error close_lock(Error error);
+  bool lock_temporary(bool created);
+  Error name_is_taken() const;
+  Error give_up(bool created, Error error);
   void publish();
   void discard() noexcept;
 
@@ -108,6 +110,7 @@ class AtomicFile {
   std::string path_;
   std::string temporary_;
   Options options_;
+  int folder_ = -1;      // opened first, so that a folder that cannot be synced is found early
   int lock_ = -1;        // holds the lock until the file has its name
   int descriptor_ = -1;  // for the bytes; closed, and the close checked, before that
 };

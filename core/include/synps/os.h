@@ -29,7 +29,8 @@ class Os {
  public:
   enum class Open : std::uint8_t {
     read,       ///< existing file, never blocking on a FIFO
-    create,     ///< read and write, made with mode 0666 & ~umask when missing, not truncated
+    write,      ///< existing file, read and write, links not followed
+    create,     ///< the same for a file that must not exist yet: made with mode 0666 & ~umask
     directory,  ///< a directory, to sync it
   };
 
@@ -45,7 +46,6 @@ class Os {
                               std::uint64_t offset);
   virtual int status(int descriptor, FileStatus& status);
   virtual int status(const std::string& path, bool follow_links, FileStatus& status);
-  virtual int truncate(int descriptor, std::uint64_t size);
   /// Reserves blocks for [0, size) and extends the file to it.
   virtual int allocate(int descriptor, std::uint64_t size);
   virtual int sync(int descriptor);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -24,9 +25,14 @@ class PathPattern {
 
   const std::string& text() const noexcept;
   bool covers(std::string_view path) const;
+  /// The same; subtracts the steps taken from `steps`, down to zero at most.
+  bool covers(std::string_view path, std::uint64_t& steps) const;
   /// How this pattern's path set relates to `other`'s: `narrower` when it lies strictly inside.
   /// Throws Error(limit) when deciding it takes more than a fixed number of steps.
   Inclusion compare(const PathPattern& other) const;
+  /// The same, for many comparisons that share one budget: subtracts the steps taken from `steps`
+  /// (of some nanoseconds each), to zero when they run out, which is an Error(limit) as well.
+  Inclusion compare(const PathPattern& other, std::uint64_t& steps) const;
 
   /// A pattern, as text that parse() accepts, that covers exactly `path` and what lies below it.
   static std::string literal(std::string_view path);
@@ -37,6 +43,10 @@ class PathPattern {
   /// contender itself: then an empty string.
   static std::string narrower_than_all(const std::vector<const PathPattern*>& contenders,
                                        std::string_view path);
+  /// The same within `steps`: when they run out, the literal path, unless a contender is spelled
+  /// so.
+  static std::string narrower_than_all(const std::vector<const PathPattern*>& contenders,
+                                       std::string_view path, std::uint64_t& steps);
 
   struct Program;  // compiled form, private to policy/
 

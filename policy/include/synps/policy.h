@@ -60,22 +60,24 @@ struct KeyDecision {
   std::string value;                    ///< "q8_0:q8_0", "mapped", …
   const PolicyEntry* policy = nullptr;  ///< null: nobody set it; the documented default holds
   std::vector<const PolicyEntry*> overridden;  ///< broader policies that set it too, widest first
+  SourcePlace place{};  ///< of the key or scheme that decided; line 0 when nobody set it
+  std::vector<SourcePlace> overridden_places{};  ///< of theirs, in the order of `overridden`
 };
 
 /// What a policy says about one weight. Lives as long as its Policy.
 struct WeightResolution {
-  bool needs_scheme = true;        ///< false: not a float, kept as stored whatever the policy says
-  bool keep = false;               ///< stored as the source has it (format "keep", or no scheme needed)
-  const Codec* codec = nullptr;    ///< null exactly when keep
+  bool needs_scheme = true;  ///< false: not a float, kept as stored whatever the policy says
+  bool keep = false;         ///< stored as the source has it (format "keep", or no scheme needed)
+  const Codec* codec = nullptr;  ///< null exactly when keep
   bool used_fallback = false;
-  std::string fallback_reason;     ///< why the scheme's codec was not used
-  std::optional<Scheme> scheme;    ///< its format is the asked one, before any fallback
-  std::string dtype = "f32";       ///< dtype the graph computes in
+  std::string fallback_reason;   ///< why the scheme's codec was not used
+  std::optional<Scheme> scheme;  ///< its format is the asked one, before any fallback
+  std::string dtype = "f32";     ///< dtype the graph computes in
   FormRequest form;
   std::string device = "local";
-  std::string warning;             ///< what is allowed but most likely not meant; "" for nothing
-  std::vector<KeyDecision> decisions;             ///< by key; "format" included when there is one
-  std::vector<const PolicyEntry*> policies;       ///< all that cover the path, widest first
+  std::string warning;  ///< what is allowed but most likely not meant; "" for nothing
+  std::vector<KeyDecision> decisions;        ///< by key; "format" included when there is one
+  std::vector<const PolicyEntry*> policies;  ///< all that cover the path, widest first
 };
 
 struct ResolveOptions {
@@ -88,7 +90,7 @@ class Policy {
   /// Throws Error with every problem of the file (code policy, or limit), each with its place.
   /// `file` is for messages. `codecs` must outlive the policy.
   static Policy parse(std::string text, std::string file, const CodecRegistry& codecs);
-  /// Throws also Error(io). Files over 8 MiB are an Error(limit).
+  /// Throws also Error(io). Files over 1 MiB are an Error(limit).
   static Policy load(const std::string& path, const CodecRegistry& codecs, Os& os = Os::posix());
 
   Policy(Policy&&) noexcept;
@@ -101,7 +103,9 @@ class Policy {
   const std::vector<std::string>& source_formats() const noexcept;
   const CodecRegistry& codecs() const noexcept;
 
-  /// Resolves every weight, in the order given. Throws one Error with all problems: ambiguities,
+  /// Resolves every weight, in the order given. Throws Error(limit) when more than 256 policies
+  /// cover one path, or deciding between them takes more than a fixed number of steps; else one
+  /// Error with all problems: ambiguities,
   /// uncovered weights, policies that match nothing, undeclared source encodings, codecs that do
   /// not support a weight. Problems that are the same for many weights are reported once, with
   /// their number and an example.

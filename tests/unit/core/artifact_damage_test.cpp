@@ -193,11 +193,93 @@ TEST_CASE("sizes and chunks that are not the format's are found although every d
   CHECK_FALSE(problems([&](ArtifactLayout& l) {  // a longer list of digests than there are chunks
                 l.sums_bytes += 4096;
                 first(l).offset += 4096;
-              }).empty());
+              })
+                  .empty());
   CHECK_FALSE(problems([&](ArtifactLayout& l) {  // a longer index than its text needs
                 l.index_bytes += 4096;
                 first(l).offset += 4096;
+              })
+                  .empty());
+}
+
+/// An artifact of one packed and one dense weight whose layout was changed before it was written.
+std::vector<Problem> problems_with(const std::string& path, const auto& change) {
+  ArtifactContents contents;
+  contents.weights = {testing::packed("a", Shape{3, 4}), testing::dense("b", DType::f32, Shape{3})};
+  contents.weights[0].decisions = {{"dtype", "*"}, {"format", "*"}};
+  const Scheme cache{.scope = Scope::internal, .format = "half:half"};
+  contents.values = {{"v1", cache}, {"v2", cache}};
+  ArtifactLayout layout = lay_out(std::move(contents), HalfByteRows());
+  change(layout);
+  write_with_index(path, layout);
+  return problems_of(path);
+}
+
+TEST_CASE("names that come twice or are reserved, and lists out of sequence, are found") {
+  TempDir dir;
+  const std::string path = dir.file("a");
+  CHECK(problems_with(path, [](ArtifactLayout&) {}).empty());
+  const auto rename = [](ArtifactLayout& layout, const std::string& name) {
+    layout.index.weights[1].weight.path = name;
+    layout.index.weights[1].components[0].entry = name;
+  };
+  for (const char* name : {"a#codes", "a_"}) {  // the second one is fine
+    CAPTURE(name);
+    const auto problems = problems_with(path, [&](ArtifactLayout& l) { rename(l, name); });
+    CHECK(problems.empty() == (std::string_view(name) == "a_"));
+  }
+  for (const char* name : {"__metadata__", "__synps_more"}) {
+    CAPTURE(name);
+    CHECK_FALSE(problems_with(path, [&](ArtifactLayout& l) {
+                  rename(l, name);
+                  std::swap(l.index.weights[0], l.index.weights[1]);
+                }).empty());
+  }
+  CHECK_FALSE(problems_with(path, [](ArtifactLayout& l) {
+                std::swap(l.index.values[0], l.index.values[1]);
               }).empty());
+  CHECK_FALSE(problems_with(path, [](ArtifactLayout& l) {
+                std::swap(l.index.weights[0].decisions[0], l.index.weights[0].decisions[1]);
+              }).empty());
+}
+
+TEST_CASE("an index whose sizes no codec could have is damage, not a limit") {
+  TempDir dir;
+  const CodecRegistry none;
+  const auto problems = [&](Shape shape, DType dtype) {
+    ArtifactContents contents;
+    contents.weights = {testing::dense("a", DType::i32, Shape{0})};
+    ArtifactLayout layout = lay_out(std::move(contents), HalfByteRows());
+    layout.index.weights[0].weight.shape = std::move(shape);
+    layout.index.weights[0].weight.dtype = dtype;
+    write_with_index(dir.file("a"), layout);
+    return ArtifactReader(dir.file("a")).check_all(&none);
+  };
+  const auto found = problems(Shape{std::uint64_t{1} << 62}, DType::f64);
+  REQUIRE_FALSE(found.empty());
+  CHECK(found[0].code == ErrorCode::artifact);
+  CHECK(found[0].file == dir.file("a"));
+  CHECK_FALSE(problems(Shape{3}, DType::f4).empty());
+}
+
+TEST_CASE("bytes after the last digest must be zeros") {
+  TempDir dir;
+  const ArtifactLayout layout = write_artifact(dir.file("a"), tiny_contents());
+  std::string bytes = read_file(dir.file("a"));
+  const std::size_t sums = layout.header_bytes + layout.index_bytes;
+  bytes[sums + layout.sums_bytes - 1] = 'x';
+  ArtifactIndex index =
+      parse_index(std::string_view(bytes).substr(layout.header_bytes, layout.index_bytes), "a");
+  index.sums = xxh3_128(std::as_bytes(std::span(bytes).subspan(sums, layout.sums_bytes)));
+  std::string json = to_json(index);
+  json.resize(layout.index_bytes, ' ');
+  bytes.replace(layout.header_bytes, json.size(), json);
+  const std::string header = render_header(layout, xxh3_128(std::as_bytes(std::span(json))));
+  bytes.replace(0, header.size(), header);
+  write_file(dir.file("b"), bytes);
+  const auto problems = problems_of(dir.file("b"));
+  REQUIRE(problems.size() == 1);
+  CHECK(problems[0].field == "__synps_sums__");
 }
 
 TEST_CASE("offsets and digests out of range are refused before they are used") {

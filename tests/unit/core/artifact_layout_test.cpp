@@ -4,6 +4,7 @@
 
 #include "artifact_samples.h"
 #include "synps/error.h"
+#include "temp_dir.h"
 
 namespace synps {
 namespace {
@@ -135,6 +136,26 @@ TEST_CASE("sizes that do not fit are refused") {
   ArtifactContents contents;
   contents.weights = {dense("a", DType::f64, Shape{std::uint64_t{1} << 60})};
   CHECK_THROWS_AS(lay_out(contents, HalfByteRows()), Error);
+}
+
+TEST_CASE("a weight without elements survives, whatever its other extents") {
+  ArtifactContents contents;
+  contents.weights = {dense("a", DType::f64, Shape{0, std::uint64_t{1} << 57})};
+  const ArtifactLayout layout = lay_out(contents, HalfByteRows());
+  CHECK(weight_of(layout, "a").components[0].chunks() == 0);
+  CHECK(layout.chunk_count == 0);
+}
+
+TEST_CASE("more bytes than a component announced are never written") {
+  testing::TempDir dir;
+  ArtifactContents contents;
+  contents.weights = {dense("a", DType::f32, Shape{4}), dense("b", DType::f32, Shape{4})};
+  const ArtifactLayout layout = lay_out(contents, HalfByteRows());
+  AtomicFile file(Os::posix(), dir.file("a"), {});
+  ArtifactWriter writer(file, layout);
+  writer.write(0, 0, 8, testing::sample_bytes(8, 1));
+  CHECK_THROWS_AS(writer.write(0, 0, 8, testing::sample_bytes(9, 1)), Error);
+  CHECK_THROWS_AS(writer.write(0, 0, ~std::uint64_t{0}, testing::sample_bytes(2, 1)), Error);
 }
 
 TEST_CASE("an artifact without weights has a layout") {

@@ -33,6 +33,9 @@ TEST_CASE("what was written is read back") {
       CHECK(std::equal(found.begin(), found.end(), expected.begin(), expected.end()));
       for (std::uint64_t chunk = 0; chunk < stored.chunks(); ++chunk)
         CHECK_NOTHROW(reader.check_chunk(weight, stored, chunk));
+      std::vector<std::byte> buffer(7);
+      for (std::uint64_t chunk = 0; chunk < stored.chunks(); ++chunk)
+        CHECK_NOTHROW(reader.read_and_check_chunk(weight, stored, chunk, buffer));
     }
   }
   CHECK(reader.find("no such weight") == nullptr);
@@ -71,13 +74,15 @@ TEST_CASE("plain safetensors and other files are not artifacts") {
     CHECK_FALSE(ArtifactReader::recognises(dir.file("other")));
     CHECK_THROWS_AS(ArtifactReader(dir.file("other")), Error);
   }
+  CHECK_FALSE(ArtifactReader::recognises(dir.path().string()));
+  CHECK_THROWS_AS(ArtifactReader::recognises(dir.file("none")), Error);
 }
 
 TEST_CASE("the source's metadata comes back, whatever its format says") {
   TempDir dir;
   using Metadata = std::map<std::string, std::string>;
-  for (const Metadata& metadata : {Metadata{}, Metadata{{"format", "pt"}},
-                                   Metadata{{"format", "synps"}}, Metadata{{"x", ""}}})
+  for (const Metadata& metadata :
+       {Metadata{}, Metadata{{"format", "pt"}}, Metadata{{"format", "synps"}}, Metadata{{"x", ""}}})
     for (const bool with_packed : {false, true}) {
       ArtifactContents contents;
       contents.weights = {testing::dense("d", DType::f32, Shape{4})};

@@ -149,6 +149,49 @@ TEST_CASE("a temporary that a killed run left is taken over") {
   CHECK(dir.list() == std::vector<std::string>{"out"});
 }
 
+TEST_CASE("a temporary that was left gets this run's mode") {
+  TempDir dir;
+  write_file(dir.file(".out.synps-tmp"), "old");
+  REQUIRE(chmod(dir.file(".out.synps-tmp").c_str(), 0600) == 0);
+  const mode_t before = umask(022);
+  make(dir.file("out"), "x");
+  umask(before);
+  struct stat status {};
+  REQUIRE(stat(dir.file("out").c_str(), &status) == 0);
+  CHECK((status.st_mode & 0777) == 0644);
+}
+
+TEST_CASE("a temporary's name that is a symbolic link is left alone") {
+  TempDir dir;
+  write_file(dir.file("precious"), "precious");
+  std::filesystem::create_symlink("precious", dir.file(".out.synps-tmp"));
+  CHECK(code_of([&] { make(dir.file("out"), "x"); }) == ErrorCode::output);
+  CHECK(read_file(dir.file("precious")) == "precious");
+}
+
+/// Fails one call on the temporary: looking at it, or locking it.
+class FailingOs : public Os {
+ public:
+  explicit FailingOs(bool fail_lock) : fail_lock_(fail_lock) {}
+  using Os::status;
+  int status(int descriptor, FileStatus& status) override {
+    return fail_lock_ ? Os::status(descriptor, status) : -EIO;
+  }
+  int lock(int /*descriptor*/) override { return -ENOLCK; }
+
+ private:
+  bool fail_lock_;
+};
+
+TEST_CASE("a temporary that cannot be locked or looked at is not left behind") {
+  for (const bool fail_lock : {false, true}) {
+    TempDir dir;
+    FailingOs os(fail_lock);
+    CHECK(code_of([&] { AtomicFile(os, dir.file("out"), {}); }) == ErrorCode::io);
+    CHECK(dir.list().empty());
+  }
+}
+
 TEST_CASE("two writers of one output: the second is told") {
   TempDir dir;
   AtomicFile first(Os::posix(), dir.file("out"), {});

@@ -137,7 +137,8 @@ TEST_CASE("components that the codec would not store are never decoded") {
   const auto problems = problems_of_open(dir.file("m.synps"));
   CHECK(problems[0].code == ErrorCode::artifact);
   CHECK(problems[0].field == "a.weight");
-  CHECK(problems[0].found == "pieces U8[2, 34]");
+  CHECK(problems[0].what ==
+        "its component 0 is pieces U8 [2, 34], and q8_0:q8_0 stores blocks U8 [2, 34]");
 }
 
 }  // namespace synps::testing

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <string>
+
+#include "synps/artifact_index.h"
+#include "synps/codec_registry.h"
+
+namespace synps {
+
+/// The codec that decodes a stored weight: the one of exactly the package, export and revision that
+/// the index names, or, for a kept weight, the dense codec of its dtype. Null when `codecs` has no
+/// such codec.
+const Codec* stored_codec(const CodecRegistry& codecs, const StoredWeight& weight) noexcept;
+
+/// Why the components are not what must be stored for this weight, in words; empty when they are.
+/// `codec` is the weight's codec; it is not asked about a kept weight, which stores itself. A codec
+/// reads what its components say, so an index that says something else must never reach it.
+std::string component_fault(const StoredWeight& weight, const Codec* codec);
+
+}  // namespace synps

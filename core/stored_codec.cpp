@@ -1,0 +1,57 @@
+#include "synps/stored_codec.h"
+
+#include <fmt/format.h>
+
+#include <vector>
+
+#include "synps/error.h"
+
+namespace synps {
+namespace {
+
+std::string describe(const Component& component) {
+  return fmt::format("{} {} {}", component.name, dtype_name(component.dtype),
+                     component.shape.to_string());
+}
+
+/// What must be stored for the weight. Throws Error when there is no answer.
+std::vector<Component> expected_components(const StoredWeight& weight, const Codec* codec) {
+  const Weight& logical = weight.weight;
+  if (!weight.codec.is_keep()) {
+    if (const Support support = codec->supports(logical); !support.ok)
+      throw Error({.code = ErrorCode::artifact, .what = support.reason});
+    return codec->components(logical);
+  }
+  const auto bytes = logical.shape.bytes(logical.dtype);
+  if (!bytes)
+    throw Error({.code = ErrorCode::artifact, .what = "its elements are no whole number of bytes"});
+  return {{"values", logical.dtype, logical.shape, *bytes, false}};
+}
+
+}  // namespace
+
+const Codec* stored_codec(const CodecRegistry& codecs, const StoredWeight& weight) noexcept {
+  if (weight.codec.is_keep()) return codecs.for_dtype(weight.weight.dtype);
+  const Codec* codec = codecs.find(weight.codec.package, weight.codec.name);
+  return codec != nullptr && codec->info().revision == weight.codec.revision ? codec : nullptr;
+}
+
+std::string component_fault(const StoredWeight& weight, const Codec* codec) {
+  std::vector<Component> wanted;
+  try {
+    wanted = expected_components(weight, codec);
+  } catch (const Error& error) {
+    return fmt::format("{} cannot hold this weight: {}", weight.codec.id(),
+                       error.problems().front().what);
+  }
+  if (wanted.size() != weight.components.size())
+    return fmt::format("it has {} components, and {} stores {}", weight.components.size(),
+                       weight.codec.id(), wanted.size());
+  for (std::size_t i = 0; i < wanted.size(); ++i)
+    if (const Component& found = weight.components[i].component; found != wanted[i])
+      return fmt::format("its component {} is {}, and {} stores {}", i, describe(found),
+                         weight.codec.id(), describe(wanted[i]));
+  return {};
+}
+
+}  // namespace synps
