@@ -89,6 +89,13 @@ TEST_CASE("a weight that does not fit is refused with numbers and a way out") {
     CHECK(reason(name, {3, 2, 1}).empty());
   }
   for (const std::string name : {"f32", "f16", "bf16", "f64"}) CHECK(reason(name, {}).empty());
+  const std::uint64_t longest = std::uint64_t{1} << 24;
+  for (const std::string name : {"ternary", "ternary:planes"}) {
+    CHECK(reason(name, {2, longest}).empty());
+    CHECK(reason(name, {longest + 1}) == "row length 16777217 is more than 16777216, and " + name +
+                                             " needs a whole row in memory");
+  }
+  CHECK(reason("ternary:absmean", {longest + 1}).empty());
 }
 
 TEST_CASE("a weight without elements is stored as nothing") {
