@@ -13,6 +13,7 @@
 #include "synps/artifact_layout.h"
 #include "synps/checked.h"
 #include "synps/codec_registry.h"
+#include "synps/json_writer.h"
 #include "text.h"
 
 namespace synps::cli {
@@ -80,6 +81,8 @@ void add_weight(Explanation& explanation, const SourceTensor& tensor, const Poli
 }
 
 int run(const Options& options) {
+  if (!is_utf8(options.path))
+    throw usage_error("PATH is not UTF-8: found " + quote(options.path), "paths of weights are");
   const Policy policy = load_policy(options.policy);
   Explanation explanation;
   explanation.path = options.path;

@@ -95,15 +95,11 @@ Policy load_policy(const std::string& given) {
   return policy;
 }
 
-void log_warnings(const Checkpoint& checkpoint, const Policy& policy, bool allow_unmatched) {
-  const std::vector<WeightFacts> facts = weight_facts(checkpoint);
+void log_warnings(const Plan& plan) {
   std::map<std::string, std::vector<const std::string*>> paths;
-  std::size_t i = 0;
-  for (const WeightResolution& resolution :
-       policy.resolve(facts, {.allow_unmatched = allow_unmatched})) {
-    if (!resolution.warning.empty()) paths[resolution.warning].push_back(&facts[i].weight.path);
-    ++i;
-  }
+  for (const PlannedWeight& planned : plan.weights)
+    if (!planned.warning.empty())
+      paths[planned.warning].push_back(&plan.stored(planned).weight.path);
   for (const auto& [warning, weights] : paths)
     spdlog::warn("{}, such as {}: {}", counted(weights.size(), "weight"), quote(*weights.front()),
                  escape_for_display(warning));

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "synps/checkpoint.h"
+#include "synps/plan.h"
 #include "synps/policy.h"
 
 namespace CLI {
@@ -30,7 +31,7 @@ Policy load_policy(const std::string& given);
 
 /// Logs what is allowed but most likely not meant about the weights of a checkpoint whose plan
 /// has been made.
-void log_warnings(const Checkpoint& checkpoint, const Policy& policy, bool allow_unmatched);
+void log_warnings(const Plan& plan);
 
 /// Which file `path` is, links followed. Throws Error(io).
 FileIdentity identity_of(const std::string& path);

@@ -155,7 +155,7 @@ int run(const Options& options, const CommonOptions& common) {
   const Checkpoint checkpoint = open_checkpoint(options.checkpoint);
   const Policy policy = load_policy(options.policy);
   const Plan plan = make_plan(checkpoint, policy, {.allow_unmatched = options.allow_unmatched});
-  log_warnings(checkpoint, policy, options.allow_unmatched);
+  log_warnings(plan);
   const WeightReport report = report_plan(plan, policy);
   if (options.dry_run) return dry_run(checkpoint, report, options);
 

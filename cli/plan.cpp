@@ -51,7 +51,7 @@ int run(const Options& options) {
   const Checkpoint checkpoint = open_checkpoint(options.input);
   const Policy policy = load_policy(options.policy);
   const Plan plan = make_plan(checkpoint, policy, {.allow_unmatched = options.allow_unmatched});
-  log_warnings(checkpoint, policy, options.allow_unmatched);
+  log_warnings(plan);
   print(report_plan(plan, policy), options);
   return 0;
 }

@@ -75,6 +75,7 @@ class Program {
   const Command* chosen() const;
   int help(const std::string& name) const;
   void reject_leftovers() const;
+  void reject_empty_values() const;
   [[noreturn]] void reject(const CLI::ParseError& error) const;
   std::vector<std::string> command_names() const;
 
@@ -135,6 +136,18 @@ void Program::parse(int argc, const char* const* argv) {
     reject(error);
   }
   reject_leftovers();
+  reject_empty_values();
+}
+
+/// An empty value is most likely a variable that nobody set, and never a name.
+void Program::reject_empty_values() const {
+  const Command* command = chosen();
+  if (command == nullptr) return;
+  for (const CLI::Option* option : command->app->get_options())
+    for (const std::string& value : option->results())
+      if (value.empty())
+        throw usage_error(fmt::format("{} has an empty value", option->get_name(false, true)),
+                          "name a file, or leave it out");
 }
 
 const Command* Program::chosen() const {
@@ -166,12 +179,14 @@ int Program::help(const std::string& name) const {
     write_output(command.app->help("synps"));
     return 0;
   }
+  if (name == "help") return help("");
   throw unknown_command(name, command_names());
 }
 
 /// Throws for the first argument that nothing took.
 void Program::reject_leftovers() const {
-  const std::vector<std::string> leftovers = app_.remaining(true);
+  std::vector<std::string> leftovers = app_.remaining(true);
+  std::erase(leftovers, "--");  // ends the options; what follows has been taken
   if (leftovers.empty()) return;
   const Command* command = chosen();
   const bool inside = command != nullptr || help_->parsed();

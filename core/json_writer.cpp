@@ -4,7 +4,18 @@
 
 #include <cmath>
 
+#include "utf8.h"
+
 namespace synps {
+
+bool is_utf8(std::string_view text) noexcept {
+  for (std::size_t at = 0; at < text.size();) {
+    const CodePoint c = code_point_at(text, at);
+    if (!c.valid) return false;
+    at += c.size;
+  }
+  return true;
+}
 
 void append_json_string(std::string& out, std::string_view text) {
   out += '"';

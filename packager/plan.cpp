@@ -98,6 +98,7 @@ void Planner::add(std::size_t index, const WeightResolution& resolution) {
   planned.tensor = index;
   planned.source_bytes = tensor.bytes;
   planned.policy = deciding_pattern(resolution);
+  planned.warning = resolution.warning;
 
   StoredWeight stored;
   stored.weight = tensor.weight;

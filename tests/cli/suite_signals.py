@@ -19,7 +19,8 @@ class Signals(CliTest):
         with open(self.path("planes.toml"), "w") as out:
             out.write(fixtures.F16.replace('"f16"', '"ternary:tq1_0"'))
         self.inputs = self.names()
-        self.arguments = ("pack", "big.safetensors", "-p", "planes.toml", "-o", "big.synps")
+        self.arguments = ("pack", "big.safetensors", "-p", "planes.toml", "-o", "big.synps",
+                          "--jobs", "1")
 
     def start_packing(self):
         """A pack that is at work: its temporary file is there."""

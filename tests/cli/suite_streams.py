@@ -100,7 +100,7 @@ class Streams(CliTest):
 
     def slow_pack(self, columns, *more, term="xterm"):
         # Long enough for the bar to be drawn, which takes a tenth of a second.
-        fixtures.write_sparse(self.path("slow.safetensors"), "w", "BF16", [1 << 13, 1 << 13])
+        fixtures.write_sparse(self.path("slow.safetensors"), "w", "BF16", [1 << 14, 1 << 13])
         with open(self.path("slow.toml"), "w") as out:
             out.write(fixtures.F16.replace('"f16"', '"ternary:tq1_0"'))
         return self.on_terminal(columns, "pack", "slow.safetensors", "-p", "slow.toml", "-o", "s",

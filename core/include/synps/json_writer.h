@@ -7,6 +7,9 @@
 
 namespace synps {
 
+/// Whether `text` is UTF-8 (RFC 3629), as JSON must be.
+bool is_utf8(std::string_view text) noexcept;
+
 /// Appends `text` as a JSON string, as Python's json.dumps(ensure_ascii=False) writes it.
 void append_json_string(std::string& out, std::string_view text);
 

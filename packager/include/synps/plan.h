@@ -22,6 +22,7 @@ struct PlannedWeight {
   std::string fallback_reason;
   std::uint64_t source_bytes = 0;
   std::uint64_t bytes = 0;  ///< in the artifact, padding included
+  std::string warning;      ///< what the policy asks for this weight and may not mean
   std::string policy;       ///< pattern that decided the format; "" when none was needed
 };
 

@@ -44,6 +44,13 @@ TEST_CASE("JSON strings are escaped as Python's json.dumps does without ensure_a
   CHECK(out == "\"\\\"\\\\/\\b\\f\\n\\r\\t\\u0001\\u001f\x7f é\\u0000\"");
 }
 
+TEST_CASE("UTF-8 is told from other bytes") {
+  CHECK(is_utf8(""));
+  CHECK(is_utf8("größe 重み \xf0\x9f\x98\x80"));
+  for (const char* bad : {"\xff", "a\xc3", "\xc0\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80"})
+    CHECK_FALSE(is_utf8(bad));
+}
+
 TEST_CASE("the JSON writer separates values and writes every type") {
   JsonWriter json;
   json.begin_object();

@@ -161,7 +161,7 @@ TEST_CASE("overlapping policies that disagree are an ambiguity that names all") 
   const Problem& problem = problems[0];
   CHECK(problem.code == ErrorCode::policy);
   CHECK(problem.file == "synps.toml");
-  CHECK(place(problem) == "5:12");
+  CHECK(place(problem) == "5:1");
   CHECK(contains(problem.what, "ambiguous"));
   CHECK(contains(problem.what, "2 weights, such as 'a.b.x'"));
   CHECK(problem.field == "format");
@@ -175,13 +175,56 @@ TEST_CASE("equal path sets never decide between each other") {
       kFormats + format_policy("{a,b}", "q8_0") + format_policy("{b,a}", "q4_0");
   const std::vector<Problem> problems = resolve_problems(text, facts_of({"a.x"}));
   REQUIRE(problems.size() == 1);
-  CHECK(contains(problems[0].hint, "policies.\"a"));
+  CHECK(problems[0].hint == "they cover the same paths: remove one of them, or make them agree");
+  CHECK(
+      contains(resolve_problems(kFormats + format_policy("*", "q8_0") + format_policy("**", "q4_0"),
+                                facts_of({"a.x", "b.y", "c"}))
+                   .at(0)
+                   .hint,
+               "remove one of them"));
+  CHECK(contains(
+      resolve_problems(kFormats + format_policy("{a,b}", "q8_0") + format_policy("{b,a}", "q4_0") +
+                           format_policy("{a,b,b}", "f16"),
+                       facts_of({"a.x"}))
+          .at(0)
+          .hint,
+      "remove all but one of them"));
   // With nothing narrower than the contenders themselves there is nothing to paste.
   const std::string literal =
       kFormats + format_policy("a", "q8_0") + format_policy("{a,a}", "q4_0");
   const std::vector<Problem> same = resolve_problems(literal, facts_of({"a"}));
   REQUIRE(same.size() == 1);
-  CHECK(contains(same[0].hint, "remove all but one"));
+  CHECK(contains(same[0].hint, "remove one of them"));
+}
+
+TEST_CASE("a message names the line of the key or scheme, not of the policy's first header") {
+  const std::string text =
+      "[myelin]\nformats = [\"bf16\"]\n"
+      "[policies.\"*\"]\nfallback = \"f16\"\n"
+      "[policies.\"a.*\"]\nfallback = \"f16\"\ndtype = \"f16\"\n"
+      "[policies.\"*.b\"]\nfallback = \"f16\"\n  dtype = \"bf16\"\n"
+      "[[policies.\"*\".schemes]]\nformat = \"f32\"\n"
+      "[[policies.\"a.*\".schemes]]\nformat = \"q8_0\"\n"
+      "[[policies.\"*.b\".schemes]]\nformat = \"q4_0\"\n";
+  const std::vector<Problem> problems = resolve_problems(text, facts_of({"a.b"}));
+  REQUIRE(problems.size() == 2);
+  CHECK(place(problems[0]) == "7:1");
+  CHECK(problems[0].found == "f16 by \"a.*\" (line 7), bf16 by \"*.b\" (line 10)");
+  CHECK(place(problems[1]) == "13:1");
+  CHECK(problems[1].found == "q8_0 by \"a.*\" (line 13), q4_0 by \"*.b\" (line 15)");
+
+  const Policy policy = parse(text);
+  const WeightResolution resolution = policy.explain("a.c");
+  const KeyDecision* format = decision_of(resolution, "format");
+  REQUIRE(format != nullptr);
+  CHECK(format->place.line == 13);
+  REQUIRE(format->overridden_places.size() == format->overridden.size());
+  REQUIRE(format->overridden_places.size() == 1);
+  CHECK(format->overridden_places[0].line == 11);
+  CHECK(decision_of(resolution, "dtype")->place.line == 7);
+  CHECK(decision_of(resolution, "fallback")->place.line == 6);
+  CHECK(decision_of(resolution, "fallback")->overridden_places.at(0).line == 4);
+  CHECK(decision_of(resolution, "form.order")->place.line == 0);
 }
 
 TEST_CASE("schemes that differ in more than the format disagree") {
@@ -206,11 +249,11 @@ TEST_CASE("every key can be ambiguous, each under its own header") {
   const std::vector<Problem> problems = resolve_problems(text, facts_of({"a.b"}));
   std::vector<std::string> keys;
   for (const Problem& problem : problems) keys.push_back(problem.field);
-  CHECK(keys == std::vector<std::string>{"backend.device", "dtype", "fallback", "form.order",
-                                         "form.orientation", "form.residency"});
-  CHECK(contains(problems[0].hint, "[policies.\"a.b\".backend]"));
-  CHECK(contains(problems[1].hint, "[policies.\"a.b\"]"));
-  CHECK(contains(problems[5].hint, "[policies.\"a.b\".form]"));
+  CHECK(keys == std::vector<std::string>{"dtype", "fallback", "form.residency", "form.orientation",
+                                         "form.order", "backend.device"});
+  CHECK(contains(problems[5].hint, "[policies.\"a.b\".backend]"));
+  CHECK(contains(problems[0].hint, "[policies.\"a.b\"]"));
+  CHECK(contains(problems[2].hint, "[policies.\"a.b\".form]"));
 }
 
 TEST_CASE("a narrower policy ends an ambiguity of broader ones") {
@@ -250,7 +293,7 @@ TEST_CASE("pasting the suggested headers makes every ambiguous file resolve") {
       {"{a,b}.*", "{b,c}.*", "*.x"},
       {"a*.z", "*b.z", "?b*.z"},
       {"**.q", "a.**", "*.*"},
-      {"a", "{a,a}", "*.b.c", "a.b"},
+      {"a", "*.b.c", "{a,x}.*.c"},
       {"*.*.weight", "model.*", "**.weight", "{model,lm_head}.*.weight"},
   };
   const std::vector<WeightFacts> weights = facts_of(

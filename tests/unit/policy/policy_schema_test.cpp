@@ -232,6 +232,12 @@ TEST_CASE("an unknown key is answered with the nearest known one") {
   CHECK(problems[0].want == "one of scope, lifetime, update, format, volatile");
 }
 
+TEST_CASE("the keys that are wanted are those that this version takes") {
+  const std::vector<Problem> problems = parse_problems("zzzzzzzz = 1\n");
+  REQUIRE(problems.size() == 1);
+  CHECK(problems[0].want == "one of myelin, policies, devices");
+}
+
 TEST_CASE("known words of later versions are not yet available, not unknown") {
   for (const char* text :
        {"[packages]\nq4k = { path = \"x.so\" }\n", "[groups]\n", "[profiles.\"mine\"]\n",

@@ -187,6 +187,25 @@ TEST_CASE("a float that nothing decodes can only be kept") {
   }
 }
 
+TEST_CASE("a weight without elements is kept as stored, whatever its codec and source") {
+  const std::string text = "[policies.\"*\"]\nfallback = \"f16\"\n" + root("q8_0");
+  const Policy policy = parse(text);
+  for (const WeightFacts& weight :
+       {facts("a", DType::f8_e4m3, {0, 64}), facts("b", DType::bf16, {0, 33}),
+        facts("c", DType::f32, {4, 0})}) {
+    CAPTURE(weight.weight.path);
+    const WeightResolution resolved = policy.resolve({weight}).at(0);
+    CHECK(resolved.keep);
+    CHECK(resolved.codec == nullptr);
+    CHECK_FALSE(resolved.used_fallback);
+    CHECK(resolved.needs_scheme);
+    const WeightResolution explained = policy.explain(weight.weight.path, &weight);
+    CHECK(explained.keep);
+    CHECK(explained.warning.empty());
+  }
+  CHECK(contains(only_problem("", {facts("a", DType::f32, {0})}).what, "no scheme covers"));
+}
+
 TEST_CASE("a policy whose pattern matches no weight is an error") {
   const std::string bad = "[[policies.\"model.lyers.*.mlp\".schemes]]\nformat = \"q8_0\"\n";
   const std::vector<WeightFacts> weights =
@@ -241,6 +260,7 @@ TEST_CASE("the hint for an unmatched pattern is a pattern or path that exists") 
       {"layers.0.mlp", "\"**.layers.0.mlp\""},
       {"model.norm.weight.scale", "'model.norm.weight'"},
       {"model.layers.{7..9}.mlp", "'model.layers.0.mlp.down_proj.weight'"},
+      {"**.bias", "set `optional = true`"},
       {"transformer.h.0", "paths look like 'model.layers.0.mlp.down_proj.weight'"},
   };
   for (const auto& each : cases) {
@@ -250,6 +270,7 @@ TEST_CASE("the hint for an unmatched pattern is a pattern or path that exists") 
             fmt::format("[[policies.\"{}\".schemes]]\nformat = \"q8_0\"\n", each.pattern),
         weights);
     CHECK(contains(problem.hint, each.hint));
+    if (std::string_view(each.pattern) == "**.bias") CHECK_FALSE(contains(problem.hint, "lm_head"));
   }
 }
 
