@@ -75,6 +75,8 @@ void add_weight(Explanation& explanation, const SourceTensor& tensor, const Poli
   const bool empty = tensor.weight.shape.elements() == 0;
   const bool copied = empty || resolution.keep || resolution.codec == source;
   if (!resolution.keep && resolution.codec == nullptr) return;
+  const Codec* codec = copied ? source : resolution.codec;
+  explanation.stored_codec = codec != nullptr ? codec->info().id() : CodecRef::keep().id();
   explanation.bytes = artifact_bytes(resolution, tensor, copied);
   explanation.form = resolve_packed_form(resolution.form, !copied,
                                          copied ? std::string() : resolution.codec->info().id());

@@ -35,8 +35,11 @@ std::string value_set_by(const PolicyEntry& entry, const std::string& key) {
   return {};
 }
 
-/// `package:export` of what the weight is stored as, "keep", or "" when nothing says.
-std::string codec_name(const WeightResolution& resolution) {
+/// `package:export` of what the weight is stored as, "keep", or "" when nothing says. With a
+/// checkpoint, what `plan` says: a kept weight has the codec that decodes it.
+std::string codec_name(const Explanation& explanation) {
+  const WeightResolution& resolution = explanation.resolution;
+  if (!explanation.stored_codec.empty()) return explanation.stored_codec;
   if (resolution.keep) return "keep";
   return resolution.codec != nullptr ? resolution.codec->info().id() : std::string();
 }
@@ -203,7 +206,7 @@ std::string explain_text(const Explanation& explanation, std::size_t width) {
 
 std::string explain_json(const Explanation& explanation) {
   const WeightResolution& resolution = explanation.resolution;
-  const std::string codec = codec_name(resolution);
+  const std::string codec = codec_name(explanation);
   JsonWriter json;
   json.begin_object().key("path").string(explanation.path);
   json.key("codec");

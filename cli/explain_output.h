@@ -19,6 +19,7 @@ struct Explanation {
   WeightResolution resolution;
   std::optional<WeightFacts> facts;  ///< none without a checkpoint
   std::uint64_t source_bytes = 0;    ///< with facts
+  std::string stored_codec;          ///< what the artifact will name, with facts; "" when none fits
   /// In the artifact, padding included, with facts; none when no codec stores the weight.
   std::optional<std::uint64_t> bytes;
   WeightForm form;  ///< with bytes

@@ -15,8 +15,8 @@ namespace synps {
 using PolicySet = std::vector<std::uint32_t>;
 
 /// What resolving a checkpoint, or explaining a path, may take in all, in steps of some
-/// nanoseconds. 500 policies that all overlap take a tenth of it.
-inline constexpr std::uint64_t kMaxResolveSteps = 400'000'000;
+/// nanoseconds: about a second or two.
+inline constexpr std::uint64_t kMaxResolveSteps = 200'000'000;
 /// Policies that may cover one path. Deciding between them takes time and space in its square.
 inline constexpr std::size_t kMaxCovering = 256;
 

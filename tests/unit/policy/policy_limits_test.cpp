@@ -88,7 +88,7 @@ TEST_CASE("all comparing of a resolution shares one budget") {
     REQUIRE(problems.size() == 1);
     CHECK(problems[0].code == ErrorCode::limit);
     CHECK(contains(problems[0].what, "takes too long"));
-    CHECK(problems[0].found == "more than 400000000 steps");
+    CHECK(problems[0].found == "more than 200000000 steps");
     CHECK(contains(problems[0].hint, "fewer"));
   }
 }
