@@ -99,10 +99,11 @@ std::string policies_text(const Explanation& explanation) {
 
 std::string overrides_text(const KeyDecision& decision) {
   std::string out;
-  for (const PolicyEntry* entry : decision.overridden) {
+  for (std::size_t i = 0; i < decision.overridden.size(); ++i) {
+    const std::string value = value_set_by(*decision.overridden[i], decision.key);
     if (!out.empty()) out += ", ";
-    out += fmt::format("line {} ({})", entry->place.line,
-                       short_codec(escape_for_display(value_set_by(*entry, decision.key))));
+    out += fmt::format("line {} ({})", decision.overridden_places[i].line,
+                       short_codec(escape_for_display(value)));
   }
   return out;
 }
@@ -112,7 +113,7 @@ std::string keys_text(const WeightResolution& resolution, std::size_t width) {
   Table table({{"KEY", left}, {"VALUE", left}, {"SET BY", left}, {"OVERRIDES", left}});
   for (const KeyDecision& decision : resolution.decisions)
     table.add({decision.key, short_codec(escape_for_display(decision.value)),
-               decision.policy != nullptr ? fmt::format("line {}", decision.policy->place.line)
+               decision.policy != nullptr ? fmt::format("line {}", decision.place.line)
                                           : std::string("default"),
                overrides_text(decision)});
   return "\n" + table.render(width);
@@ -137,11 +138,14 @@ void write_keys(JsonWriter& json, const WeightResolution& resolution) {
     json.key("value").string(decision.value);
     json.key("policy");
     decision.policy != nullptr ? json.string(decision.policy->pattern.text()) : json.null();
+    json.key("line");
+    decision.policy != nullptr ? json.integer(decision.place.line) : json.null();
     json.key("overrides").begin_array();
-    for (const PolicyEntry* entry : decision.overridden) {
-      json.begin_object().key("pattern").string(entry->pattern.text());
-      json.key("line").integer(entry->place.line);
-      json.key("value").string(value_set_by(*entry, decision.key)).end_object();
+    for (std::size_t i = 0; i < decision.overridden.size(); ++i) {
+      const PolicyEntry& entry = *decision.overridden[i];
+      json.begin_object().key("pattern").string(entry.pattern.text());
+      json.key("line").integer(decision.overridden_places[i].line);
+      json.key("value").string(value_set_by(entry, decision.key)).end_object();
     }
     json.end_array().end_object();
   }

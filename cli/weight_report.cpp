@@ -35,10 +35,6 @@ std::string short_codec(const std::string& id) {
 }
 
 WeightReport report_plan(const Plan& plan, const Policy& policy) {
-  std::map<std::string, std::uint32_t> lines;
-  for (const PolicyEntry& entry : policy.entries())
-    lines.emplace(entry.pattern.text(), entry.place.line);
-
   WeightReport report;
   report.policy_file = policy.file();
   for (const PlannedWeight& planned : plan.weights) {
@@ -47,8 +43,7 @@ WeightReport report_plan(const Plan& plan, const Policy& policy) {
     weight.source_bytes = planned.source_bytes;
     weight.bytes = planned.bytes;
     weight.policy = planned.policy;
-    if (const auto line = lines.find(planned.policy); line != lines.end())
-      weight.policy_line = line->second;
+    weight.policy_line = planned.policy_line;
     weight.fallback = planned.used_fallback;
     weight.fallback_reason = planned.fallback_reason;
     report.weights.push_back(std::move(weight));

@@ -32,11 +32,13 @@ std::vector<Decision> decisions(const WeightResolution& resolution) {
   return result;
 }
 
-std::string deciding_pattern(const WeightResolution& resolution) {
+/// The policy that decided the format, and the line of its scheme.
+void name_policy(const WeightResolution& resolution, PlannedWeight& planned) {
   for (const KeyDecision& decision : resolution.decisions)
-    if (decision.key == "format" && decision.policy != nullptr)
-      return decision.policy->pattern.text();
-  return {};
+    if (decision.key == "format" && decision.policy != nullptr) {
+      planned.policy = decision.policy->pattern.text();
+      planned.policy_line = decision.place.line;
+    }
 }
 
 /// What the policy says of values that are not constants. Their paths are nowhere in a checkpoint,
@@ -97,7 +99,7 @@ void Planner::add(std::size_t index, const WeightResolution& resolution) {
   PlannedWeight planned;
   planned.tensor = index;
   planned.source_bytes = tensor.bytes;
-  planned.policy = deciding_pattern(resolution);
+  name_policy(resolution, planned);
   planned.warning = resolution.warning;
 
   StoredWeight stored;
