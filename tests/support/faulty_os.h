@@ -37,8 +37,8 @@ class FaultyOs : public Os {
   }
   static std::string name(Call call) {
     static constexpr std::array<const char*, kCalls> kNames = {
-        "open",     "close", "pread", "pwrite", "status",
-        "allocate", "sync",  "lock",  "rename", "unlink", "map"};
+        "open", "close", "pread",  "pwrite", "status", "allocate",
+        "sync", "lock",  "rename", "unlink", "map"};
     return kNames[static_cast<std::size_t>(call)];
   }
 
