@@ -30,20 +30,6 @@ struct WeightToStore {
   bool is_volatile = false;
 };
 
-/// Row sizes as the codecs of a registry give them.
-class CodecRowBytes : public RowBytes {
- public:
-  explicit CodecRowBytes(const CodecRegistry& codecs) : codecs_(codecs) {}
-
-  std::uint64_t of(const StoredWeight& weight, std::size_t component,
-                   std::uint64_t columns) const override {
-    return codecs_.find(weight.codec.package, weight.codec.name)->row_bytes(component, columns);
-  }
-
- private:
-  const CodecRegistry& codecs_;
-};
-
 inline StoredWeight describe_weight(const WeightToStore& from, const CodecRegistry& codecs) {
   StoredWeight stored;
   stored.weight = {from.path, from.shape, from.dtype};
