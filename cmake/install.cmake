@@ -13,7 +13,7 @@ function(synps_install_part part)
   install(EXPORT synps-${part} NAMESPACE synps:: DESTINATION ${synps_cmake_dir})
 endfunction()
 
-synps_install_part(runtime TARGETS synps_core synps_codecs synps_runtime)
+synps_install_part(runtime TARGETS synps_codec_abi synps_core synps_codecs synps_runtime)
 synps_install_part(policy TARGETS synps_policy)
 synps_install_part(packager TARGETS synps_packager)
 

@@ -71,11 +71,9 @@ std::string implied_header(const ArtifactLayout& layout, const Digest& index_dig
 bool lists_are_sorted(const ArtifactIndex& index) {
   ArtifactIndex sorted = index;
   sort_lists(sorted);
-  return sorted.values == index.values &&
-         std::equal(index.weights.begin(), index.weights.end(), sorted.weights.begin(),
-                    [](const StoredWeight& a, const StoredWeight& b) {
-                      return a.decisions == b.decisions;
-                    });
+  return std::equal(
+      index.weights.begin(), index.weights.end(), sorted.weights.begin(),
+      [](const StoredWeight& a, const StoredWeight& b) { return a.decisions == b.decisions; });
 }
 
 }  // namespace

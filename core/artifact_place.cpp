@@ -53,12 +53,6 @@ void sort_lists(ArtifactIndex& index) {
   for (StoredWeight& weight : index.weights)
     std::sort(weight.decisions.begin(), weight.decisions.end(),
               [](const Decision& a, const Decision& b) { return a.key < b.key; });
-  const auto key = [](const ValueScheme& value) {
-    const Scheme& scheme = value.scheme;
-    return std::tie(value.pattern, scheme.scope, scheme.lifetime, scheme.update, scheme.format);
-  };
-  std::sort(index.values.begin(), index.values.end(),
-            [&](const ValueScheme& a, const ValueScheme& b) { return key(a) < key(b); });
 }
 
 std::vector<ComponentNumber> in_data_order(const ArtifactIndex& index) {

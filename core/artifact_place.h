@@ -34,8 +34,7 @@ struct ComponentNumber {
 /// Entry names that an artifact cannot have: reserved ones, and those that come twice.
 std::vector<std::string> unusable_entry_names(const ArtifactIndex& index);
 
-/// Sorts what the format wants sorted besides the weights: decisions by key, value schemes by
-/// pattern and the scheme's fields.
+/// Sorts what the format wants sorted besides the weights: decisions by key.
 void sort_lists(ArtifactIndex& index);
 
 /// Components in the sequence in which the data section holds them: volatile packed ones, other

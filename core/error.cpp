@@ -64,7 +64,10 @@ std::string quote(std::string_view text, std::size_t limit) {
   for (std::size_t count = 0; at < text.size() && count < limit; ++count)
     at += code_point_at(text, at).size;
   const bool cut = at < text.size();
-  return "'" + escape_for_display(text.substr(0, at)) + (cut ? "…'" : "'");
+  std::string out = "'";
+  out += escape_for_display(text.substr(0, at));
+  out += cut ? "…'" : "'";
+  return out;
 }
 
 std::string to_string(const Problem& problem) {

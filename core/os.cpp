@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 
 namespace synps {
 namespace {
@@ -90,6 +91,14 @@ int Os::status(const std::string& path, bool follow_links, FileStatus& status) {
   const int result = follow_links ? ::stat(path.c_str(), &raw) : ::lstat(path.c_str(), &raw);
   if (result < 0) return -errno;
   status = convert(raw);
+  return 0;
+}
+
+int Os::real_path(const std::string& path, std::string& resolved) {
+  char* const found = ::realpath(path.c_str(), nullptr);
+  if (found == nullptr) return -errno;
+  resolved = found;
+  std::free(found);
   return 0;
 }
 

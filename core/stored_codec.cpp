@@ -41,6 +41,7 @@ std::string component_fault(const StoredWeight& weight, const Codec* codec) {
   try {
     wanted = expected_components(weight, codec);
   } catch (const Error& error) {
+    if (error.code() == ErrorCode::package) throw;
     return fmt::format("{} cannot hold this weight: {}", weight.codec.id(),
                        error.problems().front().what);
   }

@@ -177,10 +177,9 @@ WeightComparison compare_weight(const Checkpoint& checkpoint, const SourceTensor
     if (difference && stored.lossless)
       result.problems.push_back(difference_problem(artifact, stored, *difference));
   } catch (const Error& error) {
-    if (error.code() != ErrorCode::artifact && error.code() != ErrorCode::package) throw;
+    if (error.code() != ErrorCode::artifact) throw;
     result.error.compared = result.error.exact = false;
     result.problems = error.problems();
-    for (Problem& problem : result.problems) problem.code = ErrorCode::artifact;
   }
   return result;
 }

@@ -45,10 +45,8 @@ void name_policy(const WeightResolution& resolution, PlannedWeight& planned) {
 /// so a runtime that allocates them gets the patterns.
 std::vector<ValueScheme> value_schemes(const Policy& policy) {
   std::vector<ValueScheme> values;
-  for (const PolicyEntry& entry : policy.entries())
-    for (const PolicyScheme& each : entry.schemes)
-      if (each.scheme.scope != Scope::constant)
-        values.push_back({entry.pattern.text(), each.scheme});
+  for (const PolicyValueScheme& each : policy.value_schemes())
+    values.push_back({each.policy->pattern.text(), each.scheme->scheme});
   return values;
 }
 

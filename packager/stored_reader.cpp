@@ -1,7 +1,5 @@
 #include "stored_reader.h"
 
-#include <fmt/format.h>
-
 #include <utility>
 
 #include "synps/error.h"
@@ -12,17 +10,7 @@ const Codec* require_stored_codec(const CodecRegistry& codecs, const StoredWeigh
                                   const std::string& file) {
   const Codec* codec = stored_codec(codecs, weight);
   if (codec != nullptr || weight.codec.is_keep()) return codec;
-  Problem problem{.code = ErrorCode::package, .file = file, .field = weight.weight.path};
-  const Codec* other = codecs.find(weight.codec.package, weight.codec.name);
-  if (other == nullptr) {
-    problem.what = fmt::format("no codec {} is known", quote(weight.codec.id()));
-    problem.hint = fmt::format("load the package {}", quote(weight.codec.package));
-  } else {
-    problem.what = fmt::format("the codec {} has another revision here", weight.codec.id());
-    problem.found = fmt::format("revision {}", other->info().revision);
-    problem.want = fmt::format("revision {}", weight.codec.revision);
-  }
-  throw Error(std::move(problem));
+  throw Error(missing_codecs(file, {&weight, 1}, codecs));
 }
 
 bool stored_as_source(const StoredWeight& weight) noexcept {

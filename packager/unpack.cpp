@@ -10,6 +10,7 @@
 #include "source_reader.h"
 #include "stored_reader.h"
 #include "synps/artifact_reader.h"
+#include "synps/stored_codec.h"
 
 namespace synps {
 namespace {
@@ -159,6 +160,8 @@ void check_unchanged(const ArtifactReader& artifact) {
 UnpackReport unpack(const std::string& artifact, const std::string& output,
                     const CodecRegistry& codecs, const UnpackOptions& options, Os& os) {
   const ArtifactReader reader(artifact, os);
+  if (auto missing = missing_codecs(artifact, reader.index().weights, codecs); !missing.empty())
+    throw Error(std::move(missing));
   Unpacker unpacker(reader, codecs, options, output);
   AtomicFile file(os, output, {.replace = options.replace, .inputs = {reader.file().identity()}});
   unpacker.write(file);

@@ -7,6 +7,7 @@
 
 #include "compare.h"
 #include "parallel.h"
+#include "synps/stored_codec.h"
 
 namespace synps {
 namespace {
@@ -114,6 +115,12 @@ std::unique_ptr<ArtifactReader> open(const std::string& path, Os& os, VerifyRepo
   }
 }
 
+/// Values can be compared only with every codec at hand.
+void require_codecs(const ArtifactReader& artifact, const CodecRegistry& codecs) {
+  std::vector<Problem> missing = missing_codecs(artifact.path(), artifact.index().weights, codecs);
+  if (!missing.empty()) throw Error(std::move(missing));
+}
+
 }  // namespace
 
 VerifyReport verify(const std::string& artifact, const CodecRegistry& codecs,
@@ -124,6 +131,7 @@ VerifyReport verify(const std::string& artifact, const CodecRegistry& codecs,
   report.bytes = reader->file().size();
   const std::uint64_t to_compare = options.against != nullptr ? options.against->data_bytes() : 0;
   Progress progress(options.progress, report.bytes + to_compare);
+  if (options.against != nullptr) require_codecs(*reader, codecs);
   report.problems =
       reader->check_all(&codecs, [&](std::uint64_t bytes) { progress.advance(bytes); });
   if (options.against != nullptr) compare(*reader, codecs, options, progress, report);

@@ -31,7 +31,9 @@ Problem unknown_codec(std::string_view name, const CodecRegistry& codecs) {
     problem.hint = did_you_mean({lower(name)});
   else
     problem.hint = did_you_mean(codecs.suggestions(name));
-  if (problem.hint.empty()) problem.hint = "`synps codecs` lists the codecs";
+  if (problem.hint.empty())
+    problem.hint =
+        "`synps codecs` lists the codecs; those of other packages need an entry in [packages]";
   return problem;
 }
 

@@ -5,10 +5,13 @@
 #include <utility>
 
 #include "path_pattern_program.h"
+#include "pattern_capture.h"
 #include "pattern_compare.h"
 #include "pattern_match.h"
+#include "pattern_search.h"
 #include "pattern_syntax.h"
 #include "pattern_text.h"
+#include "synps/error.h"
 
 namespace synps {
 namespace {
@@ -40,7 +43,8 @@ PathPattern PathPattern::parse(std::string_view text) {
   program->dfa = pattern::Dfa::build(program->nfa);
   if (program->dfa)
     program->after_prefix = pattern::follow(*program->dfa, program->nfa.alphabet,
-                                            program->dfa->start(), program->prefix);
+                                            program->dfa->start(), program->prefix)
+                                .state;
   PathPattern out;
   out.program_ = std::move(program);
   return out;
@@ -56,15 +60,52 @@ bool PathPattern::covers(std::string_view path) const {
 }
 
 bool PathPattern::covers(std::string_view path, std::uint64_t& steps) const {
+  std::size_t read = 0;
+  return covers(path, steps, read);
+}
+
+bool PathPattern::covers(std::string_view path, std::uint64_t& steps, std::size_t& read) const {
   const Program& program = *program_;
   const std::size_t common = program.prefix.size();
   pattern::spend(steps, 1);
-  if (path.substr(0, common) != program.prefix) return false;
-  if (program.literal) return is_at_or_below(path, *program.literal);
+  if (path.substr(0, common) != program.prefix) {
+    read = pattern::length_in_common(path, program.prefix) + 1;
+    return false;
+  }
+  read = path.size() + 1;
+  if (program.literal) {
+    if (program.literal->size() == common) read = common + 1;
+    return is_at_or_below(path, *program.literal);
+  }
   if (!program.dfa) return pattern::automaton_covers(program.nfa, path, steps);
   pattern::spend(steps, (path.size() - common) / 8);
-  return program.dfa->accepts(pattern::follow(*program.dfa, program.nfa.alphabet,
-                                              program.after_prefix, path.substr(common)));
+  const pattern::Followed end = pattern::follow(*program.dfa, program.nfa.alphabet,
+                                                program.after_prefix, path.substr(common));
+  if (end.decided) read = common + end.read;
+  return program.dfa->accepts(end.state);
+}
+
+std::u32string PathPattern::wildcard_key(std::string_view path, std::uint64_t& steps) const {
+  if (!covers(path, steps)) return {};
+  return pattern::wildcard_key(program_->nfa, path, steps);
+}
+
+std::optional<std::string> PathPattern::find_path(const std::vector<const PathPattern*>& inside,
+                                                  const std::vector<const PathPattern*>& outside,
+                                                  std::uint64_t& steps) {
+  const auto automata = [](const std::vector<const PathPattern*>& patterns) {
+    std::vector<const pattern::Nfa*> result;
+    for (const PathPattern* each : patterns) result.push_back(&each->program_->nfa);
+    return result;
+  };
+  pattern::PathSearch search = pattern::find_path(automata(inside), automata(outside), steps);
+  if (search.decided) return std::move(search.path);
+  Problem problem;
+  problem.code = ErrorCode::limit;
+  problem.what = "patterns are too complex to compare with one another";
+  problem.found = quote(inside.front()->text(), 60) + " and others";
+  problem.hint = "use fewer wildcards in one pattern, or write several simpler policies";
+  throw Error(std::move(problem));
 }
 
 std::string PathPattern::literal(std::string_view path) {

@@ -2,6 +2,7 @@
 
 #include "pattern_compare.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -21,13 +22,21 @@ std::string common_prefix(const std::vector<SegmentPattern>& segments) {
   return prefix;
 }
 
-std::uint32_t follow(const Dfa& table, const Alphabet& alphabet, std::uint32_t state,
-                     std::string_view text) {
-  for (std::size_t at = 0; at < text.size();) {
-    if (state == kDead || state == kUniversal) break;
+std::size_t length_in_common(std::string_view a, std::string_view b) noexcept {
+  const std::size_t most = std::min(a.size(), b.size());
+  std::size_t length = 0;
+  while (length < most && a[length] == b[length]) ++length;
+  return length;
+}
+
+Followed follow(const Dfa& table, const Alphabet& alphabet, std::uint32_t state,
+                std::string_view text) {
+  std::size_t at = 0;
+  while (at < text.size() && state != kDead && state != kUniversal)
     state = table.step(state, alphabet.next_class(text, at));
-  }
-  return state;
+  // Of what is not ASCII, and perhaps not UTF-8, the bytes behind were looked at too.
+  const bool whole = at == 0 || static_cast<unsigned char>(text[at - 1]) < 0x80;
+  return {state, at, whole && (state == kDead || state == kUniversal)};
 }
 
 bool automaton_covers(const Nfa& nfa, std::string_view path, std::uint64_t& steps) {

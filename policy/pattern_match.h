@@ -15,9 +15,20 @@ namespace synps::pattern {
 /// path then reaches across its end.
 std::string common_prefix(const std::vector<SegmentPattern>& segments);
 
+/// Bytes that both begin with.
+std::size_t length_in_common(std::string_view a, std::string_view b) noexcept;
+
+/// Where a table stands after a text.
+struct Followed {
+  std::uint32_t state = 0;
+  std::size_t read = 0;  ///< bytes of the text
+  /// Whether these bytes alone decide, whatever follows.
+  bool decided = false;
+};
+
 /// Where `table` stands after `text`, entered at `state`.
-std::uint32_t follow(const Dfa& table, const Alphabet& alphabet, std::uint32_t state,
-                     std::string_view text);
+Followed follow(const Dfa& table, const Alphabet& alphabet, std::uint32_t state,
+                std::string_view text);
 
 /// Whether the pattern covers `path`, by following the set of states it can be in: at most as many
 /// steps for each code point as there are states.

@@ -1,9 +1,12 @@
 #include "policy_coverage.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 
 #include "path_segments.h"
+#include "pattern_compare.h"
+#include "pattern_match.h"
 
 namespace synps {
 namespace {
@@ -14,6 +17,11 @@ std::vector<std::string_view> literal_segments(std::string_view pattern) {
   for (const std::string_view segment : split_pattern(pattern))
     if (segment.find_first_of("*?{}\\") == std::string_view::npos) literal.push_back(segment);
   return literal;
+}
+
+// Lists rise, and often one alone has members.
+void sort_if_needed(PolicySet& set) {
+  if (!std::is_sorted(set.begin(), set.end())) std::sort(set.begin(), set.end());
 }
 
 }  // namespace
@@ -34,22 +42,59 @@ PolicyCoverage::PolicyCoverage(const std::vector<PolicyEntry>& entries) : entrie
   }
 }
 
-PolicySet PolicyCoverage::covering(std::string_view path, StepBudget& budget) const {
-  PolicySet candidates = without_segment_;
-  std::vector<std::string_view> segments = split_path(path);
-  std::sort(segments.begin(), segments.end());
-  segments.erase(std::unique(segments.begin(), segments.end()), segments.end());
-  for (const std::string_view segment : segments) {
-    const auto it = by_segment_.find(std::string(segment));
-    if (it != by_segment_.end())
-      candidates.insert(candidates.end(), it->second.begin(), it->second.end());
+void PolicyCoverage::find_candidates(std::string_view path,
+                                     std::vector<const PolicySet*>& lists) const {
+  lists.assign(1, &without_segment_);
+  for (std::size_t begin = 0; begin <= path.size();) {
+    const std::size_t end = std::min(path.find('.', begin), path.size());
+    const auto it = by_segment_.find(path.substr(begin, end - begin));
+    if (it != by_segment_.end()) lists.push_back(&it->second);
+    begin = end + 1;
   }
+  std::sort(lists.begin(), lists.end(), std::less<>());
+  lists.erase(std::unique(lists.begin(), lists.end()), lists.end());
+}
+
+CoverageWalk::CoverageWalk(const PolicyCoverage& coverage)
+    : coverage_(coverage), answers_(coverage.entries_.size()) {}
+
+PolicySet CoverageWalk::covering(std::string_view path, StepBudget& budget) {
+  begin(path);
+  coverage_.find_candidates(path, candidates_);
   PolicySet covering;
-  for (const std::uint32_t i : candidates)
-    if (entries_[i].pattern.covers(path, budget.left())) covering.push_back(i);
+  for (const PolicySet* list : candidates_)
+    for (const std::uint32_t i : *list) {
+      Answer& answer = answers_[i];
+      if (still_holds(answer)) {
+        pattern::spend(budget.left(), 1);
+      } else {
+        answer.path = number_;
+        answer.covers = coverage_.entries_[i].pattern.covers(path, budget.left(), answer.read);
+      }
+      if (answer.covers) covering.push_back(i);
+    }
   budget.check();
-  std::sort(covering.begin(), covering.end());
+  sort_if_needed(covering);
   return covering;
+}
+
+// Notes from where on `path` differs from the one before, its end counted as a byte.
+void CoverageWalk::begin(std::string_view path) {
+  const std::size_t common = pattern::length_in_common(path, path_);
+  const bool same = number_ > 0 && path == path_;
+  ++number_;
+  if (same) return;
+  while (!changes_.empty() && changes_.back().byte >= common) changes_.pop_back();
+  changes_.push_back({common, number_});
+  path_ = path;
+}
+
+// Whether the bytes that decided are still those of the path.
+bool CoverageWalk::still_holds(const Answer& answer) const noexcept {
+  if (answer.path == 0) return false;
+  for (auto change = changes_.rbegin(); change != changes_.rend(); ++change)
+    if (change->byte < answer.read) return change->path <= answer.path;
+  return true;
 }
 
 }  // namespace synps

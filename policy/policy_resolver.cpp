@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
+#include <utility>
 
 #include "policy_schema.h"
-#include "scheme_rules.h"
 
 namespace synps {
 namespace {
@@ -51,17 +52,30 @@ const PolicyKey* find_policy_key(const PolicyEntry& entry, std::string_view name
   return nullptr;
 }
 
-SourcePlace place_of_key(const PolicyEntry& entry, std::string_view name) noexcept {
-  if (name == "format") return weight_scheme(entry.schemes)->place;
+SourcePlace place_of_key(const PolicyEntry& entry, std::string_view name,
+                         const ValueClass& value) noexcept {
+  if (name == "format") return claiming_scheme(entry.schemes, value)->place;
   return find_policy_key(entry, name)->place;
+}
+
+bool concerns(std::string_view key, bool is_float) noexcept {
+  return is_float || (key != "format" && key != "fallback" && key != "dtype");
 }
 
 SetResolution PolicyResolver::resolve(const PolicySet& covering) {
   SetResolution result;
+  std::vector<const PolicyEntry*> policies;
   for (const std::uint32_t i : relations_.widest_first(covering))
-    result.common.policies.push_back(&document_.entries[i]);
+    policies.push_back(&document_.entries[i]);
+  result.common.policies = SharedList(std::move(policies));
+  decisions_.clear();
   for (const MergedKey& key : kMergedKeys) resolve_key(key.name, covering, result);
   resolve_format(covering, result);
+  std::vector<KeyDecision> others;
+  std::copy_if(decisions_.begin(), decisions_.end(), std::back_inserter(others),
+               [](const KeyDecision& decision) { return concerns(decision.key, false); });
+  result.without_floats = SharedList(std::move(others));
+  result.common.decisions = SharedList(std::exchange(decisions_, {}));
   return result;
 }
 
@@ -107,12 +121,12 @@ void PolicyResolver::resolve_key(std::string_view key, const PolicySet& covering
 
 void PolicyResolver::resolve_format(const PolicySet& covering, SetResolution& result) {
   const auto scheme_of = [&](std::uint32_t i) -> const Scheme* {
-    const PolicyScheme* found = weight_scheme(document_.entries[i].schemes);
+    const PolicyScheme* found = claiming_scheme(document_.entries[i].schemes, value_);
     return found == nullptr ? nullptr : &found->scheme;
   };
   const Decided decided = decide("format", covering, scheme_of, result);
   if (decided.winners.empty()) return;
-  result.scheme = weight_scheme(document_.entries[decided.winners.front()].schemes);
+  result.scheme = claiming_scheme(document_.entries[decided.winners.front()].schemes, value_);
   result.common.scheme = result.scheme->scheme;
   add_decision("format", result.scheme->scheme.format, decided, result);
 }
@@ -122,16 +136,60 @@ void PolicyResolver::add_decision(std::string key, std::string value, const Deci
   KeyDecision decision;
   decision.key = std::move(key);
   decision.value = std::move(value);
+  for (const std::uint32_t i : decided.winners) decision.agreeing.push_back(&document_.entries[i]);
   if (!decided.winners.empty()) {
     decision.policy = &document_.entries[decided.winners.front()];
-    decision.place = place_of_key(*decision.policy, decision.key);
+    decision.place = place_of_key(*decision.policy, decision.key, value_);
+    decision.replaced = decision.key == "format"
+                            ? result.scheme->replaced
+                            : find_policy_key(*decision.policy, decision.key)->replaced;
   }
   for (const std::uint32_t i : decided.overridden) {
     const PolicyEntry& entry = document_.entries[i];
     decision.overridden.push_back(&entry);
-    decision.overridden_places.push_back(place_of_key(entry, decision.key));
+    decision.overridden_places.push_back(place_of_key(entry, decision.key, value_));
   }
-  result.common.decisions.push_back(std::move(decision));
+  decisions_.push_back(std::move(decision));
+}
+
+std::vector<SchemeVerdict> PolicyResolver::verdicts(const SetResolution& resolved) {
+  KeyDecision none;
+  const KeyDecision* decision = &none;
+  for (const KeyDecision& each : resolved.common.decisions)
+    if (each.key == "format") decision = &each;
+  std::vector<SchemeVerdict> result;
+  for (const PolicyEntry* entry : resolved.common.policies)
+    for (const PolicyScheme& scheme : entry->schemes)
+      result.push_back(verdict(*entry, scheme, *decision));
+  return result;
+}
+
+SchemeVerdict PolicyResolver::verdict(const PolicyEntry& entry, const PolicyScheme& scheme,
+                                      const KeyDecision& decision) {
+  using Outcome = SchemeVerdict::Outcome;
+  SchemeVerdict result{&entry, &scheme, Outcome::chosen};
+  const PolicyScheme* own = claiming_scheme(entry.schemes, value_);
+  if (!claims(scheme.scheme, value_)) {
+    result.outcome = Outcome::other_values;
+  } else if (own != &scheme) {
+    result.outcome = Outcome::less_specific;
+    result.by_policy = &entry;
+    result.by = own;
+  } else if (decision.policy != &entry) {
+    const bool beaten = std::find(decision.overridden.begin(), decision.overridden.end(), &entry) !=
+                        decision.overridden.end();
+    result.outcome = beaten ? Outcome::overridden : Outcome::agrees;
+    result.by_policy = beaten ? beater_of(entry, decision) : decision.policy;
+    result.by = claiming_scheme(result.by_policy->schemes, value_);
+  }
+  return result;
+}
+
+const PolicyEntry* PolicyResolver::beater_of(const PolicyEntry& entry,
+                                             const KeyDecision& decision) {
+  for (const PolicyEntry* each : decision.agreeing)
+    if (relations_.narrower(number_of(*each), number_of(entry))) return each;
+  return decision.policy;
 }
 
 }  // namespace synps

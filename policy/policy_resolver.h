@@ -6,6 +6,7 @@
 
 #include "policy_document.h"
 #include "policy_relations.h"
+#include "scheme_rules.h"
 #include "synps/policy.h"
 
 namespace synps {
@@ -22,8 +23,9 @@ struct Ambiguity {
 
 /// What a set of policies says about every path that they all cover, and no others.
 struct SetResolution {
-  WeightResolution common;               ///< without what depends on a weight's shape
-  const PolicyScheme* scheme = nullptr;  ///< that decided the format; null: none, or ambiguous
+  WeightResolution common;                 ///< without what depends on a weight's shape
+  SharedList<KeyDecision> without_floats;  ///< the decisions that concern other weights
+  const PolicyScheme* scheme = nullptr;    ///< that decided the format; null: none, or ambiguous
   std::optional<std::string> fallback;
   std::vector<Ambiguity> ambiguities;
 };
@@ -31,10 +33,16 @@ struct SetResolution {
 /// Overlays policies key by key. `document` and `relations` outlive it and its results.
 class PolicyResolver {
  public:
-  PolicyResolver(const PolicyDocument& document, PolicyRelations& relations)
-      : document_(document), relations_(relations) {}
+  /// For values of one kind: weights, unless others are asked about.
+  PolicyResolver(const PolicyDocument& document, PolicyRelations& relations,
+                 const ValueClass& value = kWeights)
+      : document_(document), relations_(relations), value_(value) {}
 
   SetResolution resolve(const PolicySet& covering);
+
+  /// What became of every scheme of the policies in `resolved.common.policies`, in their order.
+  /// The format is not ambiguous.
+  std::vector<SchemeVerdict> verdicts(const SetResolution& resolved);
 
  private:
   struct Decided {
@@ -52,14 +60,29 @@ class PolicyResolver {
   void add_decision(std::string key, std::string value, const Decided& decided,
                     SetResolution& result);
 
+  SchemeVerdict verdict(const PolicyEntry& entry, const PolicyScheme& scheme,
+                        const KeyDecision& decision);
+  /// Of the policies that decided together, one that is narrower than `entry`.
+  const PolicyEntry* beater_of(const PolicyEntry& entry, const KeyDecision& decision);
+  std::uint32_t number_of(const PolicyEntry& entry) const {
+    return static_cast<std::uint32_t>(&entry - document_.entries.data());
+  }
+
   const PolicyDocument& document_;
   PolicyRelations& relations_;
+  ValueClass value_;
+  std::vector<KeyDecision> decisions_;  // of the set that is being resolved
 };
+
+/// Whether a weight with or without float values has the key at all: weights that are not floats
+/// have neither format nor fallback nor dtype.
+bool concerns(std::string_view key, bool is_float) noexcept;
 
 /// The key in a policy, or null.
 const PolicyKey* find_policy_key(const PolicyEntry& entry, std::string_view name) noexcept;
 
 /// Where a policy that sets the key (a PolicyKey name, or "format") does so.
-SourcePlace place_of_key(const PolicyEntry& entry, std::string_view name) noexcept;
+SourcePlace place_of_key(const PolicyEntry& entry, std::string_view name,
+                         const ValueClass& value = kWeights) noexcept;
 
 }  // namespace synps

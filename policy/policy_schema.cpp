@@ -19,6 +19,7 @@ constexpr std::array kOrientations{Choice{"out_in"}, Choice{"in_out"}};
 constexpr std::string_view kNoCompression = "compression comes with a later version";
 constexpr std::array kCompressions{Choice{"none"}, Choice{"zstd", kNoCompression},
                                    Choice{"zstd:LEVEL", kNoCompression}};
+constexpr std::array kSames{Choice{"device"}, Choice{"dtype"}, Choice{"form"}, Choice{"format"}};
 constexpr std::string_view kNoTarget = "targets other than cpu come with a later version";
 constexpr std::array kTargets{Choice{"cpu"}, Choice{"cpu-avx2", kNoTarget},
                               Choice{"cpu-neon", kNoTarget}, Choice{"native", kNoTarget}};
@@ -40,15 +41,18 @@ constexpr std::array kSchema{
             .inner = Section::device,
             .doc = "devices that policies may name; `local` is built in"},
     KeySpec{.section = Section::root,
+            .name = "extends",
+            .doc = "a policy file to build on, relative to this one"},
+    KeySpec{.section = Section::root,
             .name = "packages",
-            .type = KeyType::table,
-            .not_yet = "codec packages from outside come with a later version",
-            .doc = "codec packages from outside"},
+            .type = KeyType::named,
+            .inner = Section::package,
+            .doc = "codec packages from outside, by their names"},
     KeySpec{.section = Section::root,
             .name = "groups",
-            .type = KeyType::table,
-            .not_yet = "groups of weights that share one form come with a later version",
-            .doc = "weights that must share one form"},
+            .type = KeyType::named,
+            .inner = Section::group,
+            .doc = "weights that must resolve alike"},
     KeySpec{.section = Section::root,
             .name = "profiles",
             .type = KeyType::table,
@@ -88,11 +92,6 @@ constexpr std::array kSchema{
             .type = KeyType::table,
             .inner = Section::form,
             .doc = "the shape of the weight in memory"},
-    KeySpec{.section = Section::policy,
-            .name = "extends",
-            .not_yet = "policies that extend others come with a later version",
-            .doc = "a policy to take keys from"},
-
     KeySpec{.section = Section::backend,
             .name = "device",
             .inferred = "local",
@@ -115,7 +114,8 @@ constexpr std::array kSchema{
             .doc = "how the values it claims change"},
     KeySpec{.section = Section::scheme,
             .name = "format",
-            .doc = "codec, as EXPORT or PACKAGE:EXPORT, or keep (required)"},
+            .required = true,
+            .doc = "codec, as EXPORT or PACKAGE:EXPORT, or keep"},
     KeySpec{.section = Section::scheme,
             .name = "volatile",
             .type = KeyType::boolean,
@@ -152,6 +152,27 @@ constexpr std::array kSchema{
             .name = "profile",
             .not_yet = "device profiles come with a later version",
             .doc = "what the device affords"},
+
+    KeySpec{.section = Section::package,
+            .name = "path",
+            .required = true,
+            .doc = "the shared object, relative to this file"},
+
+    KeySpec{.section = Section::group,
+            .name = "paths",
+            .required = true,
+            .doc = "a pattern: weights that agree on what its wildcards match are alike"},
+    KeySpec{.section = Section::group,
+            .name = "same",
+            .type = KeyType::text_list,
+            .choices = kSames,
+            .inferred = "[\"format\", \"form\"]",
+            .doc = "what must be alike"},
+    KeySpec{.section = Section::group,
+            .name = "optional",
+            .type = KeyType::boolean,
+            .inferred = "false",
+            .doc = "the pattern may match no weight"},
 };
 
 }  // namespace
@@ -192,6 +213,10 @@ std::string_view section_header(Section section) noexcept {
       return "[policies.\"PATTERN\".form]";
     case Section::device:
       return "[devices.NAME]";
+    case Section::package:
+      return "[packages.NAME]";
+    case Section::group:
+      return "[groups.NAME]";
   }
   return "";
 }

@@ -7,7 +7,17 @@
 namespace synps {
 
 /// The tables of synps.toml.
-enum class Section : std::uint8_t { root, myelin, policy, backend, scheme, form, device };
+enum class Section : std::uint8_t {
+  root,
+  myelin,
+  policy,
+  backend,
+  scheme,
+  form,
+  device,
+  package,
+  group,
+};
 
 enum class KeyType : std::uint8_t {
   text,
@@ -29,9 +39,10 @@ struct KeySpec {
   Section section = Section::root;
   std::string_view name;
   KeyType type = KeyType::text;
-  std::span<const Choice> choices = {};  ///< text: all allowed values; empty: any text
+  std::span<const Choice> choices = {};  ///< text, text_list: all allowed values; empty: any text
   Section inner = Section::root;         ///< for the three table types
   std::string_view inferred = {};        ///< what holds when the key is omitted; "" for nothing
+  bool required = false;                 ///< its table needs it
   std::string_view not_yet = {};         ///< what is missing, when this version refuses the key
   std::string_view doc = {};             ///< one line
 };

@@ -1,6 +1,7 @@
 #include "resolution_report.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -21,6 +22,14 @@ constexpr std::size_t kMaxContendersShown = 20;
 
 std::string affected(std::size_t count, std::string_view example) {
   return count == 1 ? quote(example) : fmt::format("{} weights, such as {}", count, quote(example));
+}
+
+// No place is later than every place.
+bool comes_before(const SourcePlace& a, const SourcePlace& b) noexcept {
+  const auto rank = [](const SourcePlace& place) {
+    return std::make_tuple(place.line == 0, place.source, place.line, place.column);
+  };
+  return rank(a) < rank(b);
 }
 
 // The header under which a policy sets the key.
@@ -62,12 +71,16 @@ void ResolutionReport::add(const Ambiguity& ambiguity, std::string_view path) {
 
 void ResolutionReport::add(const WeightFault& fault, std::string_view path) {
   const Problem& problem = fault.problem;
-  const std::string key = fmt::format("{}:{}\n{}\n{}\n{}\n{}", fault.place.line, fault.place.column,
-                                      problem.what, problem.field, problem.found, problem.hint);
+  const SourcePlace where = fault.anywhere ? SourcePlace() : fault.place;
+  const std::string key =
+      fmt::format("{}:{}:{}\n{}\n{}\n{}\n{}", where.source, where.line, where.column, problem.what,
+                  problem.field, problem.found, problem.hint);
   Faulty& faulty = faults_[key];
   if (faulty.count++ == 0) {
     faulty.fault = fault;
     faulty.example = path;
+  } else if (comes_before(fault.place, faulty.fault.place)) {
+    faulty.fault.place = fault.place;
   }
 }
 
@@ -78,7 +91,7 @@ void ResolutionReport::add_unmatched(const std::vector<PolicyEntry>& entries,
   std::size_t hints = 0;
   for (std::size_t i = 0; i < entries.size(); ++i) {
     const PolicyEntry& entry = entries[i];
-    if (matched[i] || entry.optional || !speaks_of_weights(entry)) continue;
+    if (matched[i] || entry.optional || entry.is_inherited() || !speaks_of_weights(entry)) continue;
     Problem problem{.what = "the pattern matches no weight"};
     problem.field = fmt::format("policies.{}", toml_key_for_display(entry.pattern.text()));
     if (hints++ < kMaxUnmatchedHints) problem.hint = hint_for_unmatched(entry.pattern, paths);
@@ -108,9 +121,9 @@ void ResolutionReport::report_ambiguity(const Ambiguity& ambiguity,
   for (const std::uint32_t i : ambiguity.contenders) {
     const PolicyEntry& entry = entries_[i];
     if (claims.size() == kMaxContendersShown) break;
-    claims.push_back(fmt::format("{} by {} (line {})", value_of(ambiguity.key, entry),
+    claims.push_back(fmt::format("{} by {} ({})", value_of(ambiguity.key, entry),
                                  toml_key_for_display(entry.pattern.text()),
-                                 place_of_key(entry, ambiguity.key).line));
+                                 line_of(place_of_key(entry, ambiguity.key, value_))));
   }
   if (ambiguity.contenders.size() > claims.size())
     claims.push_back(fmt::format("{} more", ambiguity.contenders.size() - claims.size()));
@@ -125,8 +138,14 @@ void ResolutionReport::report_ambiguity(const Ambiguity& ambiguity,
             : "they cover the same paths: remove all but one of them, or make them agree";
   else
     problem.hint = deciding_headers(ambiguity, paths);
-  problems.add(place_of_key(entries_[ambiguity.contenders.front()], ambiguity.key),
+  problems.add(place_of_key(entries_[ambiguity.contenders.front()], ambiguity.key, value_),
                std::move(problem));
+}
+
+std::string ResolutionReport::line_of(const SourcePlace& place) const {
+  if (place.source == 0) return fmt::format("line {}", place.line);
+  return fmt::format("line {} of {}", place.line,
+                     escape_for_display(document_.files[place.source]));
 }
 
 std::string ResolutionReport::value_of(std::string_view key, const PolicyEntry& entry) const {
@@ -134,7 +153,7 @@ std::string ResolutionReport::value_of(std::string_view key, const PolicyEntry& 
     const std::string& value = find_policy_key(entry, key)->value;
     return key == "fallback" ? short_format(value, codecs_) : value;
   }
-  const Scheme& scheme = weight_scheme(entry.schemes)->scheme;
+  const Scheme& scheme = claiming_scheme(entry.schemes, value_)->scheme;
   std::string text = short_format(scheme.format, codecs_);
   if (scheme.is_volatile) text += " volatile";
   if (scheme.scope == Scope::any) text += " for any scope";
@@ -163,6 +182,9 @@ std::string ResolutionReport::deciding_headers(const Ambiguity& ambiguity,
     headers.push_back(header_for(ambiguity.key, pattern));
   }
   std::string hint = fmt::format("decide it under {}", fmt::join(headers, " and "));
+  if (ambiguity.key == "format" && value_.scope != Scope::constant)
+    hint += fmt::format(" with scope = \"{}\", lifetime = \"{}\"", to_string(value_.scope),
+                        to_string(value_.lifetime));
   if (left > 0) hint += fmt::format(", and {} more weights", left);
   return hint;
 }

@@ -18,14 +18,15 @@ namespace synps {
 class ResolutionReport {
  public:
   /// Everything outlives the report; paths are kept as views.
-  ResolutionReport(const std::vector<PolicyEntry>& entries, const CodecRegistry& codecs)
-      : entries_(entries), codecs_(codecs) {}
+  ResolutionReport(const PolicyDocument& document, const ValueClass& value = kWeights)
+      : document_(document), entries_(document.entries), codecs_(*document.codecs), value_(value) {}
 
   void add(const Ambiguity& ambiguity, std::string_view path);
   void add(const WeightFault& fault, std::string_view path);
 
-  /// Adds policies that speak of weights, are not optional, and cover no path (`matched` by number
-  /// of the policy).
+  /// Adds policies that speak of weights, are neither optional nor only in a base, and cover no
+  /// path
+  /// (`matched` by number of the policy).
   static void add_unmatched(const std::vector<PolicyEntry>& entries,
                             const std::vector<bool>& matched,
                             const std::vector<std::string_view>& paths, ProblemList& problems);
@@ -45,8 +46,13 @@ class ResolutionReport {
   std::string deciding_headers(const Ambiguity& ambiguity,
                                const std::vector<std::string_view>& paths);
 
+  /// "line 12", or, in a base, "line 12 of base.toml".
+  std::string line_of(const SourcePlace& place) const;
+
+  const PolicyDocument& document_;
   const std::vector<PolicyEntry>& entries_;
   const CodecRegistry& codecs_;
+  ValueClass value_;
   std::map<Ambiguity, std::vector<std::string_view>> ambiguities_;
   std::uint64_t hint_steps_ = 50'000'000;  // left for finding patterns that decide
   std::map<std::string, Faulty> faults_;   // by everything that the fault says

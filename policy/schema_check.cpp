@@ -93,6 +93,7 @@ class SchemaCheck {
         this->value(*spec, value, inner);
       }
     }
+    missing(table, section, field);
   }
 
  private:
@@ -114,6 +115,16 @@ class SchemaCheck {
     problems_.add(place, std::move(problem));
   }
 
+  void missing(const toml::table& table, Section section, const std::string& field) {
+    for (const KeySpec& spec : policy_schema()) {
+      if (spec.section != section || !spec.required || table.contains(spec.name)) continue;
+      problems_.add(place_of(table.source()),
+                    {.what = "a key is missing",
+                     .field = join(field, spec.name),
+                     .hint = fmt::format("it is required here: {}", spec.doc)});
+    }
+  }
+
   void value(const KeySpec& spec, const toml::node& value, const std::string& field) {
     switch (spec.type) {
       case KeyType::text:
@@ -122,7 +133,7 @@ class SchemaCheck {
         if (!value.is_boolean()) wrong_type(spec.type, value, field);
         return;
       case KeyType::text_list:
-        return text_list(value, field);
+        return text_list(spec, value, field);
       case KeyType::table:
         if (const toml::table* inner = value.as_table())
           return table(*inner, spec.inner, field, {});
@@ -136,7 +147,7 @@ class SchemaCheck {
 
   void text(const KeySpec& spec, const toml::node& value, const std::string& field) {
     const auto* string = value.as_string();
-    if (string == nullptr) return wrong_type(spec.type, value, field);
+    if (string == nullptr) return wrong_type(KeyType::text, value, field);
     if (spec.choices.empty()) return;
     const Choice* choice = find_choice(spec, string->get());
     if (choice != nullptr && choice->not_yet.empty()) return;
@@ -155,11 +166,10 @@ class SchemaCheck {
     problems_.add(place_of(value.source()), std::move(problem));
   }
 
-  void text_list(const toml::node& value, const std::string& field) {
+  void text_list(const KeySpec& spec, const toml::node& value, const std::string& field) {
     const toml::array* list = value.as_array();
     if (list == nullptr) return wrong_type(KeyType::text_list, value, field);
-    for (const toml::node& item : *list)
-      if (!item.is_string()) wrong_type(KeyType::text, item, field);
+    for (const toml::node& item : *list) text(spec, item, field);
   }
 
   void table_list(const KeySpec& spec, const toml::node& value, const std::string& field) {
@@ -179,6 +189,8 @@ class SchemaCheck {
       const std::string inner_field = join(field, key.str());
       if (const toml::table* inner_table = inner.as_table())
         table(*inner_table, spec.inner, inner_field, key.str());
+      else if (spec.inner == Section::package && inner.is_string())
+        wrong_type(KeyType::table, inner, inner_field, "write { path = \"…\" }");
       else
         wrong_type(KeyType::table, inner, inner_field);
     }

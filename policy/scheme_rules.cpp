@@ -1,33 +1,13 @@
 #include "scheme_rules.h"
 
 #include <algorithm>
-#include <array>
 
 namespace synps {
 namespace {
 
-// A value's scope and lifetime, neither of them `any`.
-struct Claimed {
-  Scope scope;
-  Lifetime lifetime;
-};
-
-// Constants are immutable; everything else may have any lifetime.
-constexpr std::array kClaimed{
-    Claimed{Scope::constant, Lifetime::immutable},  Claimed{Scope::input, Lifetime::immutable},
-    Claimed{Scope::input, Lifetime::invocation},    Claimed{Scope::input, Lifetime::session},
-    Claimed{Scope::output, Lifetime::immutable},    Claimed{Scope::output, Lifetime::invocation},
-    Claimed{Scope::output, Lifetime::session},      Claimed{Scope::internal, Lifetime::immutable},
-    Claimed{Scope::internal, Lifetime::invocation}, Claimed{Scope::internal, Lifetime::session}};
-
-bool claims(const Scheme& scheme, const Claimed& value) noexcept {
-  return (scheme.scope == Scope::any || scheme.scope == value.scope) &&
-         (scheme.lifetime == Lifetime::any || scheme.lifetime == value.lifetime);
-}
-
 // Indices of the schemes that claim `value` with none more specific.
 std::vector<std::size_t> most_specific(const std::vector<PolicyScheme>& schemes,
-                                       const Claimed& value) {
+                                       const ValueClass& value) {
   std::vector<std::size_t> best;
   for (std::size_t i = 0; i < schemes.size(); ++i) {
     const Scheme& scheme = schemes[i].scheme;
@@ -41,6 +21,11 @@ std::vector<std::size_t> most_specific(const std::vector<PolicyScheme>& schemes,
 }
 
 }  // namespace
+
+bool claims(const Scheme& scheme, const ValueClass& value) noexcept {
+  return (scheme.scope == Scope::any || scheme.scope == value.scope) &&
+         (scheme.lifetime == Lifetime::any || scheme.lifetime == value.lifetime);
+}
 
 Scheme complete(const SchemeFields& fields) {
   Scheme scheme;
@@ -69,7 +54,7 @@ std::vector<Contradiction> contradictions(const Scheme& scheme) {
 }
 
 bool claims_weights(const Scheme& scheme) noexcept {
-  return claims(scheme, {Scope::constant, Lifetime::immutable});
+  return claims(scheme, kWeights);
 }
 
 bool more_specific(const Scheme& a, const Scheme& b) noexcept {
@@ -83,7 +68,7 @@ bool more_specific(const Scheme& a, const Scheme& b) noexcept {
 std::vector<std::pair<std::size_t, std::size_t>> undecided_pairs(
     const std::vector<PolicyScheme>& schemes) {
   std::vector<std::pair<std::size_t, std::size_t>> pairs;
-  for (const Claimed& value : kClaimed) {
+  for (const ValueClass& value : kValueClasses) {
     const std::vector<std::size_t> best = most_specific(schemes, value);
     for (std::size_t i = 1; i < best.size(); ++i) pairs.emplace_back(best[i - 1], best[i]);
   }
@@ -92,10 +77,11 @@ std::vector<std::pair<std::size_t, std::size_t>> undecided_pairs(
   return pairs;
 }
 
-const PolicyScheme* weight_scheme(const std::vector<PolicyScheme>& schemes) noexcept {
+const PolicyScheme* claiming_scheme(const std::vector<PolicyScheme>& schemes,
+                                    const ValueClass& value) noexcept {
   const PolicyScheme* best = nullptr;
   for (const PolicyScheme& candidate : schemes) {
-    if (!claims_weights(candidate.scheme)) continue;
+    if (!claims(candidate.scheme, value)) continue;
     if (best == nullptr || more_specific(candidate.scheme, best->scheme)) best = &candidate;
   }
   return best;

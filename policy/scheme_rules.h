@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -35,6 +36,28 @@ struct Contradiction {
 /// constant is no contradiction: it claims immutable values too.
 std::vector<Contradiction> contradictions(const Scheme& scheme);
 
+/// A kind of values: neither field is `any`.
+struct ValueClass {
+  Scope scope = Scope::constant;
+  Lifetime lifetime = Lifetime::immutable;
+};
+
+/// Weights.
+inline constexpr ValueClass kWeights{};
+
+/// All there are: constants are immutable, everything else may have any lifetime.
+inline constexpr std::array kValueClasses{kWeights,
+                                          ValueClass{Scope::input, Lifetime::immutable},
+                                          ValueClass{Scope::input, Lifetime::invocation},
+                                          ValueClass{Scope::input, Lifetime::session},
+                                          ValueClass{Scope::output, Lifetime::immutable},
+                                          ValueClass{Scope::output, Lifetime::invocation},
+                                          ValueClass{Scope::output, Lifetime::session},
+                                          ValueClass{Scope::internal, Lifetime::immutable},
+                                          ValueClass{Scope::internal, Lifetime::invocation},
+                                          ValueClass{Scope::internal, Lifetime::session}};
+
+bool claims(const Scheme& scheme, const ValueClass& value) noexcept;
 /// Whether the scheme claims constant, immutable values: weights.
 bool claims_weights(const Scheme& scheme) noexcept;
 
@@ -47,8 +70,9 @@ bool more_specific(const Scheme& a, const Scheme& b) noexcept;
 std::vector<std::pair<std::size_t, std::size_t>> undecided_pairs(
     const std::vector<PolicyScheme>& schemes);
 
-/// Of the schemes that claim weights, the most specific; null when none does. The schemes have no
+/// Of the schemes that claim the value, the most specific; null when none does. The schemes have no
 /// undecided pairs.
-const PolicyScheme* weight_scheme(const std::vector<PolicyScheme>& schemes) noexcept;
+const PolicyScheme* claiming_scheme(const std::vector<PolicyScheme>& schemes,
+                                    const ValueClass& value) noexcept;
 
 }  // namespace synps

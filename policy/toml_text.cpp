@@ -89,6 +89,10 @@ std::string toml_key(std::string_view text) {
   return basic;
 }
 
+std::string toml_quoted_key(std::string_view text) {
+  return toml_key(text);
+}
+
 std::string toml_key_for_display(std::string_view text, std::size_t limit) {
   if (code_points(text) <= limit) return toml_key(text);
   return toml_key(text.substr(0, offset_of(text, limit))) + "…";

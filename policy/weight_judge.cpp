@@ -53,11 +53,13 @@ std::optional<WeightFault> choose_codec(const WeightFacts& facts, const SetResol
   return fault;
 }
 
-// Whether the source's values can be had, which a kept weight does not need.
-std::optional<WeightFault> check_source(const WeightFacts& facts, const PolicyDocument& document,
+// Whether the source's values can be had, which a kept weight does not need. `place` is that of the
+// scheme that asks for them.
+std::optional<WeightFault> check_source(const WeightFacts& facts, SourcePlace place,
+                                        const PolicyDocument& document,
                                         const CodecRegistry& codecs) {
   const std::string encoding = encoding_in(facts);
-  WeightFault fault{{}, {.field = encoding}};
+  WeightFault fault{place, {.field = encoding}, true};
   if (codecs.for_dtype(facts.weight.dtype) == nullptr) {
     fault.problem.what = "no codec here decodes a source encoding";
     fault.problem.hint = "store it unchanged: format = \"keep\"";
@@ -69,15 +71,12 @@ std::optional<WeightFault> check_source(const WeightFacts& facts, const PolicyDo
   return fault;
 }
 
-void make_non_float(WeightResolution& out) {
+void make_non_float(const SetResolution& set, WeightResolution& out) {
   out.needs_scheme = false;
   out.keep = true;
   out.codec = nullptr;
   out.scheme.reset();
-  out.decisions.erase(
-      std::remove_if(out.decisions.begin(), out.decisions.end(),
-                     [](const KeyDecision& decision) { return !concerns(decision.key, false); }),
-      out.decisions.end());
+  out.decisions = set.without_floats;
 }
 
 void warn_of_volatile_heap(WeightResolution& out) {
@@ -87,31 +86,29 @@ void warn_of_volatile_heap(WeightResolution& out) {
 
 }  // namespace
 
-bool concerns(std::string_view key, bool is_float) noexcept {
-  return is_float || (key != "format" && key != "fallback" && key != "dtype");
-}
-
 std::optional<WeightFault> judge(const WeightFacts& facts, const SetResolution& set,
-                                 const PolicyDocument& document, const CodecRegistry& codecs,
-                                 WeightResolution& out) {
+                                 const PolicyDocument& document, WeightResolution& out) {
+  const CodecRegistry& codecs = *document.codecs;
   out = set.common;
   if (!dtype_is_float(facts.weight.dtype)) {
-    make_non_float(out);
+    make_non_float(set, out);
     return std::nullopt;
   }
   warn_of_volatile_heap(out);
   if (is_ambiguous(set, "format")) return std::nullopt;
   if (set.scheme == nullptr)
-    return WeightFault{{},
-                       {.what = "a float weight that no scheme covers",
-                        .hint = "add a root: [[policies.\"*\".schemes]] with a format"}};
+    return WeightFault{
+        set.common.policies.empty() ? SourcePlace() : set.common.policies.back()->place,
+        {.what = "a float weight that no scheme covers",
+         .hint = "add a root: [[policies.\"*\".schemes]] with a format"},
+        true};
   if (facts.weight.shape.elements() == 0) {
     out.keep = true;  // there is nothing to convert, or to read
     return std::nullopt;
   }
   if (auto fault = choose_codec(facts, set, codecs, out)) return fault;
   const bool converts = out.codec != nullptr;
-  return converts ? check_source(facts, document, codecs) : std::nullopt;
+  return converts ? check_source(facts, set.scheme->place, document, codecs) : std::nullopt;
 }
 
 void assume(const SetResolution& set, const CodecRegistry& codecs, WeightResolution& out) {

@@ -147,10 +147,44 @@ class Install(unittest.TestCase):
             self.assertEqual([name for name in used if "4toml2v" in name], [], file)
         self.assertNotIn("toml", run(ARGS.cmake, "-E", "env", "LC_ALL=C", "ldd", program))
 
+    def test_a_codec_package_is_built_and_used_outside(self):
+        [source] = self.prefix.glob("share/doc/**/codec_package")
+        build = self.work / "q8_row"
+        self.configure(source, build)
+        run(ARGS.cmake, "--build", build)
+        package = build / "q8_row.so"
+        self.assertEqual(run(build / "conformance_test", "q8_row", package),
+                         "q8_row:q8_row: keeps the contract\n")
+        # It exports one function, and needs nothing of synps.
+        names = {name: kind for name, kind in self.symbols(package, "-D").items()}
+        self.assertEqual([name for name, kind in names.items() if kind == "T"],
+                         ["synps_codec_package_v1"])
+        self.assertEqual([name for name, kind in names.items() if kind == "U" and "synps" in name], [])
+
+        synps, artifact = self.prefix / "bin/synps", self.work / "packed.synps"
+        checkpoint = pathlib.Path(ARGS.source_dir) / "examples/tiny-llama"
+        policy = self.work / "packaged.toml"
+        policy.write_text('[myelin]\nformats = ["bf16"]\n'
+                          '[packages]\nq8_row = { path = "q8_row/q8_row.so" }\n'
+                          '[[policies."*".schemes]]\nformat = "q8_row"\n')
+        option = f"--package=q8_row={package}"
+        self.assertIn("q8_row", run(synps, "codecs", option))
+        run(synps, "pack", checkpoint, "-p", policy, "-o", artifact)
+        plan = json.loads(run(synps, "plan", checkpoint, "-p", policy, "--json"))
+        self.assertEqual(plan["artifact_bytes"], artifact.stat().st_size)
+        self.assertEqual({weight["codec"] for weight in plan["weights"]}, {"q8_row:q8_row"})
+        verified = json.loads(run(synps, "verify", artifact, "--against", checkpoint, "--json", option))
+        self.assertTrue(verified["ok"])
+        self.assertGreater(min(weight["snr_db"] for weight in verified["weights"]), 35)
+        run(synps, "unpack", artifact, "-o", self.work / "unpacked.safetensors", option)
+        self.assertIn("--package q8_row=PATH",
+                      run(synps, "unpack", artifact, "-o", self.work / "no.safetensors", expect=9))
+
     def test_every_component_links(self):
-        headers = sorted((self.prefix / "include/synps").glob("*.h"))
+        include = self.prefix / "include"
+        headers = sorted(include.glob("synps/**/*.h"))
         self.assertTrue(headers)
-        includes = "".join(f'#include "synps/{header.name}"\n' for header in headers)
+        includes = "".join(f'#include "{header.relative_to(include)}"\n' for header in headers)
         folder = self.project(
             "consumer",
             "find_package(synps 0.1 REQUIRED COMPONENTS packager)\n"

@@ -1,4 +1,6 @@
 #include <doctest/doctest.h>
+#include <limits>
+#include <set>
 
 #include <algorithm>
 #include <cstddef>
@@ -242,7 +244,7 @@ TEST_CASE("tables and automata agree") {
         const std::string& text = all_paths().text(path);
         const auto end = follow(*a.table, a.nfa.alphabet, a.table->start(), text);
         std::uint64_t enough = synps::pattern::kMaxCompareSteps;
-        if (a.table->accepts(end) != automaton_covers(a.nfa, text, enough))
+        if (a.table->accepts(end.state) != automaton_covers(a.nfa, text, enough))
           FAIL_CHECK("on '" << text << "'");
       }
       for (const Compiled& b : all) {
@@ -292,6 +294,92 @@ TEST_CASE("narrower_than_all() gives a pattern that decides") {
     }
   }
   CHECK(decided > 100);
+}
+
+TEST_CASE("find_path() finds a path between patterns, or none is there") {
+  std::size_t found = 0;
+  std::size_t none = 0;
+  for (const std::uint32_t seed : kSeeds) {
+    Generator random(seed);
+    const std::vector<Sample> all = samples(60, random, &Generator::any_pattern);
+    for (std::size_t round = 0; round < 400; ++round) {
+      std::vector<const Sample*> inside;
+      std::vector<const Sample*> outside;
+      for (std::size_t i = 1 + random.below(2); i > 0; --i) inside.push_back(&random.one_of(all));
+      for (std::size_t i = random.below(4); i > 0; --i) outside.push_back(&random.one_of(all));
+      const auto patterns = [](const std::vector<const Sample*>& of) {
+        std::vector<const PathPattern*> result;
+        for (const Sample* each : of) result.push_back(&each->pattern);
+        return result;
+      };
+      std::uint64_t steps = std::numeric_limits<std::uint64_t>::max();
+      const auto path = PathPattern::find_path(patterns(inside), patterns(outside), steps);
+      const auto is_between = [&](const auto& covers) {
+        return std::all_of(inside.begin(), inside.end(), covers) &&
+               std::none_of(outside.begin(), outside.end(), covers);
+      };
+      if (path) {
+        ++found;
+        CAPTURE(*path);
+        CHECK(is_between([&](const Sample* each) { return each->naive.covers(*path); }));
+        continue;
+      }
+      ++none;
+      for (std::size_t i = 0; i < all_paths().size(); ++i)
+        REQUIRE_FALSE(is_between([&](const Sample* each) { return each->paths.has(i); }));
+    }
+  }
+  CHECK(found > 100);
+  CHECK(none > 100);
+}
+
+TEST_CASE("find_path() and compare() tell the same") {
+  for (const std::uint32_t seed : kSeeds) {
+    Generator random(seed);
+    const std::vector<Sample> all = samples(25, random, &Generator::any_pattern);
+    for (const Sample& a : all)
+      for (const Sample& b : all) {
+        CAPTURE(a.text);
+        CAPTURE(b.text);
+        std::uint64_t steps = std::numeric_limits<std::uint64_t>::max();
+        const auto exists = [&](const Sample* one, const Sample* other, bool within) {
+          std::vector<const PathPattern*> inside = {&one->pattern};
+          std::vector<const PathPattern*> outside;
+          (within ? inside : outside).push_back(&other->pattern);
+          return PathPattern::find_path(inside, outside, steps).has_value();
+        };
+        const bool both = exists(&a, &b, true);
+        const bool only_a = exists(&a, &b, false);
+        const bool only_b = exists(&b, &a, false);
+        const Inclusion expected = !both              ? Inclusion::disjoint
+                                   : only_a && only_b ? Inclusion::overlapping
+                                   : only_a           ? Inclusion::broader
+                                   : only_b           ? Inclusion::narrower
+                                                      : Inclusion::equal;
+        CHECK(a.pattern.compare(b.pattern) == expected);
+      }
+  }
+}
+
+TEST_CASE("wildcard_key() tells covered paths, and no two paths of one key apart by wildcards") {
+  for (const std::uint32_t seed : kSeeds) {
+    Generator random(seed);
+    for (const Sample& sample : samples(40, random, &Generator::any_pattern)) {
+      CAPTURE(sample.text);
+      std::uint64_t steps = std::numeric_limits<std::uint64_t>::max();
+      for (std::size_t i = 0; i < all_paths().size(); ++i) {
+        const bool has_key = !sample.pattern.wildcard_key(all_paths().text(i), steps).empty();
+        if (has_key != sample.paths.has(i))
+          FAIL_CHECK(sample.text << " on '" << all_paths().text(i) << "'");
+      }
+      // Without braces nothing is left open: keys of different paths differ.
+      if (sample.text.find('{') != std::string::npos) continue;
+      std::set<std::u32string> keys;
+      for (std::size_t i = 0; i < all_paths().size(); ++i)
+        if (sample.paths.has(i))
+          CHECK(keys.insert(sample.pattern.wildcard_key(all_paths().text(i), steps)).second);
+    }
+  }
 }
 
 TEST_CASE("a literal pattern is exactly its path, whatever it is made of") {

@@ -58,7 +58,8 @@ class WeightView {
 
   /// Decodes rows into `out`, which holds rows.count × shape().columns() values. Throws
   /// Error(usage) for rows that do not exist, an `out` of another size, or a weight that nothing
-  /// decodes; Error(artifact) when a checksum does not fit.
+  /// decodes; Error(artifact) when a checksum does not fit; Error(package) when a codec package
+  /// misbehaves.
   void decode(RowRange rows, std::span<float> out) const;
   /// All rows.
   std::vector<float> decode() const;

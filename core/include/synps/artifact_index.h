@@ -92,7 +92,8 @@ struct ArtifactIndex {
   std::uint64_t version = kArtifactVersion;
   Digest header{};  ///< of the length field and the header, the digits of synps.index as zeros
   Digest sums{};    ///< of __synps_sums__, padding included
-  std::vector<ValueScheme> values{};    ///< by pattern, then by the scheme's fields
+  /// The first that covers a path and claims a value is the one that holds for it.
+  std::vector<ValueScheme> values{};
   std::vector<StoredWeight> weights{};  ///< by the bytes of the path
 
   /// Of all components, padding included.

@@ -39,6 +39,7 @@ struct CodecInfo {
   std::vector<DType> exact{};  ///< logical dtypes whose every value decode(encode(x)) returns
                                ///< (a NaN may be quieted)
   std::optional<DType> dense_dtype{};  ///< dense codecs: the dtype of the stored entry
+  std::string file{};  ///< the package's shared object, as it was named; empty: built in
 
   std::string id() const { return package + ":" + name; }
   bool stores_exactly(DType dtype) const noexcept;

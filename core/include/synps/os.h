@@ -46,6 +46,8 @@ class Os {
                               std::uint64_t offset);
   virtual int status(int descriptor, FileStatus& status);
   virtual int status(const std::string& path, bool follow_links, FileStatus& status);
+  /// `path` made absolute, with every link followed.
+  virtual int real_path(const std::string& path, std::string& resolved);
   /// Reserves blocks for [0, size) and extends the file to it.
   virtual int allocate(int descriptor, std::uint64_t size);
   virtual int sync(int descriptor);

@@ -1,9 +1,12 @@
 #pragma once
 
+#include <span>
 #include <string>
+#include <vector>
 
 #include "synps/artifact_index.h"
 #include "synps/codec_registry.h"
+#include "synps/error.h"
 
 namespace synps {
 
@@ -12,9 +15,15 @@ namespace synps {
 /// such codec.
 const Codec* stored_codec(const CodecRegistry& codecs, const StoredWeight& weight) noexcept;
 
+/// The codecs that decode these weights and that `codecs` lacks, or has in another revision: an
+/// Error(package)'s problem each, with the package that is needed. `file` is for messages.
+std::vector<Problem> missing_codecs(const std::string& file, std::span<const StoredWeight> weights,
+                                    const CodecRegistry& codecs);
+
 /// Why the components are not what must be stored for this weight, in words; empty when they are.
 /// `codec` is the weight's codec; it is not asked about a kept weight, which stores itself. A codec
-/// reads what its components say, so an index that says something else must never reach it.
+/// reads what its components say, so an index that says something else must never reach it. Throws
+/// Error(package) for a codec that misbehaves.
 std::string component_fault(const StoredWeight& weight, const Codec* codec);
 
 }  // namespace synps

@@ -36,8 +36,9 @@ struct VerifyOptions {
 };
 
 /// Checks every byte of an artifact, and with a checkpoint the values of every weight: that the
-/// lossless ones are equal, and how far the lossy ones are off. Damage is reported, not thrown;
-/// Error(io) is thrown.
+/// lossless ones are equal, and how far the lossy ones are off. Damage is reported, not thrown.
+/// Throws Error(io); Error(package) when values are to be compared and a codec is not known here,
+/// or misbehaves.
 VerifyReport verify(const std::string& artifact, const CodecRegistry& codecs,
                     const VerifyOptions& options = {}, Os& os = Os::posix());
 

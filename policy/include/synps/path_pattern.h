@@ -1,7 +1,9 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,6 +29,9 @@ class PathPattern {
   bool covers(std::string_view path) const;
   /// The same; subtracts the steps taken from `steps`, down to zero at most.
   bool covers(std::string_view path, std::uint64_t& steps) const;
+  /// The same; `read` becomes how many bytes of the path, its end counted as one more, decided:
+  /// every path that begins with these bytes gets the same answer.
+  bool covers(std::string_view path, std::uint64_t& steps, std::size_t& read) const;
   /// How this pattern's path set relates to `other`'s: `narrower` when it lies strictly inside.
   /// Throws Error(limit) when deciding it takes more than a fixed number of steps.
   Inclusion compare(const PathPattern& other) const;
@@ -47,6 +52,20 @@ class PathPattern {
   /// so.
   static std::string narrower_than_all(const std::vector<const PathPattern*>& contenders,
                                        std::string_view path, std::uint64_t& steps);
+
+  /// What the wildcards (`*`, `**`, `?`) of the pattern read in `path`, one by one, and all of what
+  /// lies below the match: equal for two paths exactly when they agree on that, and empty for a
+  /// path that is not covered. Where a path can be read in several ways, wildcards take as much as
+  /// they can, from the left. Subtracts the steps taken from `steps`; with none left the key is
+  /// empty.
+  std::u32string wildcard_key(std::string_view path, std::uint64_t& steps) const;
+
+  /// A path that all of `inside` (at least one) cover and none of `outside` does, over all paths
+  /// there could be; nothing when there is none. Throws Error(limit) when finding out takes more
+  /// than a fixed number of steps, or more than `steps`, from which the steps taken are subtracted.
+  static std::optional<std::string> find_path(const std::vector<const PathPattern*>& inside,
+                                              const std::vector<const PathPattern*>& outside,
+                                              std::uint64_t& steps);
 
   struct Program;  // compiled form, private to policy/
 

@@ -1,11 +1,13 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "synps/codec_registry.h"
@@ -18,10 +20,19 @@
 
 namespace synps {
 
-/// A place in a policy file; both 1-based, the column in code points.
+/// A place in a policy file; line and column are 1-based, the column in code points.
 struct SourcePlace {
-  std::uint32_t line = 0;
+  std::uint32_t line = 0;  ///< 0: nowhere
   std::uint32_t column = 0;
+  std::uint32_t source = 0;  ///< index into Policy::files(): 0 is the file itself, then its bases
+
+  bool operator==(const SourcePlace&) const = default;
+};
+
+/// What a file said that was replaced by one that extends it.
+struct ReplacedValue {
+  std::string value;  ///< of the key, or the scheme's format
+  SourcePlace place;
 };
 
 /// One key of a policy, as written.
@@ -30,22 +41,47 @@ struct PolicyKey {
                       ///< "backend.device"
   std::string value;  ///< normalised: codecs qualified ("q8_0:q8_0"), enum names as documented
   SourcePlace place;
+  std::vector<ReplacedValue> replaced{};  ///< the last replaced first
 };
 
 struct PolicyScheme {
   Scheme scheme;
   SourcePlace place;
+  std::vector<ReplacedValue> replaced{};  ///< the last replaced first
 };
 
-/// `[policies."PATTERN"]`.
+/// `[policies."PATTERN"]`: what the file and its bases say under one pattern.
 struct PolicyEntry {
   PathPattern pattern;
-  SourcePlace place;                  ///< of the pattern
+  SourcePlace place;                  ///< of the pattern, in the outermost file that has it
   std::vector<PolicyKey> keys;        ///< by name
-  std::vector<PolicyScheme> schemes;  ///< in file order
+  std::vector<PolicyScheme> schemes;  ///< by place
   bool optional = false;              ///< may match no weight
 
   bool has_constant_scheme() const noexcept;
+  /// Whether only bases have it: they may speak of weights that this checkpoint lacks.
+  bool is_inherited() const noexcept { return place.source != 0; }
+};
+
+/// `[groups.NAME]`: weights that must resolve alike where they agree on what the wildcards of
+/// `paths` matched, and on everything below.
+struct PolicyGroup {
+  std::string name;
+  SourcePlace place;  ///< of the name
+  PathPattern paths;
+  SourcePlace paths_place;        ///< of the pattern
+  std::vector<std::string> same;  ///< of "format", "form", "dtype", "device"; each once, sorted
+  bool optional = false;          ///< may match no weight
+
+  bool is_inherited() const noexcept { return place.source != 0; }
+};
+
+/// `[packages]`: an entry.
+struct PolicyPackage {
+  std::string name;
+  std::string path;  ///< relative ones joined to the folder of the file that names them
+  SourcePlace place;
+  bool overridden = false;  ///< another of this name was given before the file was read
 };
 
 /// A weight as policy resolution sees it.
@@ -54,14 +90,57 @@ struct WeightFacts {
   std::string encoding;  ///< of the source: "bf16", "i64", …, as `[myelin].formats` names it
 };
 
+/// A list that its copies share: thousands of weights have the same.
+template <typename T>
+class SharedList {
+ public:
+  SharedList() = default;
+  explicit SharedList(std::vector<T> items)
+      : items_(std::make_shared<const std::vector<T>>(std::move(items))) {}
+
+  const T* begin() const noexcept { return items_ == nullptr ? nullptr : items_->data(); }
+  const T* end() const noexcept { return begin() + size(); }
+  std::size_t size() const noexcept { return items_ == nullptr ? 0 : items_->size(); }
+  bool empty() const noexcept { return size() == 0; }
+  const T& operator[](std::size_t i) const noexcept { return (*items_)[i]; }
+  const T& back() const noexcept { return items_->back(); }
+  /// Throws std::out_of_range.
+  const T& at(std::size_t i) const {
+    if (i >= size()) throw std::out_of_range("SharedList::at");
+    return (*items_)[i];
+  }
+
+ private:
+  std::shared_ptr<const std::vector<T>> items_;
+};
+
 /// Who decided a key, and whom it overrode.
 struct KeyDecision {
   std::string key;                      ///< a PolicyKey name, or "format" for the scheme
   std::string value;                    ///< "q8_0:q8_0", "mapped", …
   const PolicyEntry* policy = nullptr;  ///< null: nobody set it; the documented default holds
+  std::vector<const PolicyEntry*> agreeing{};  ///< all the narrowest that set it, `policy` first
   std::vector<const PolicyEntry*> overridden;  ///< broader policies that set it too, widest first
   SourcePlace place{};  ///< of the key or scheme that decided; line 0 when nobody set it
   std::vector<SourcePlace> overridden_places{};  ///< of theirs, in the order of `overridden`
+  std::vector<ReplacedValue> replaced{};  ///< what the deciding policy said in a file that is
+                                          ///< extended, the last replaced first
+};
+
+/// What became of one scheme of a policy that covers a path.
+struct SchemeVerdict {
+  enum class Outcome : std::uint8_t {
+    chosen,
+    agrees,         ///< another policy's scheme says the same and counts as chosen
+    other_values,   ///< claims values of another scope or lifetime
+    less_specific,  ///< `by` of the same policy claims the value more specifically
+    overridden,     ///< `by_policy` is narrower
+  };
+  const PolicyEntry* policy = nullptr;
+  const PolicyScheme* scheme = nullptr;
+  Outcome outcome = Outcome::chosen;
+  const PolicyEntry* by_policy = nullptr;  ///< null for chosen and other_values
+  const PolicyScheme* by = nullptr;        ///< of by_policy
 };
 
 /// What a policy says about one weight. Lives as long as its Policy.
@@ -75,53 +154,120 @@ struct WeightResolution {
   std::string dtype = "f32";     ///< dtype the graph computes in
   FormRequest form;
   std::string device = "local";
-  std::string warning;  ///< what is allowed but most likely not meant; "" for nothing
-  std::vector<KeyDecision> decisions;        ///< by key; "format" included when there is one
-  std::vector<const PolicyEntry*> policies;  ///< all that cover the path, widest first
+  std::string warning;                ///< what is allowed but most likely not meant; "" for nothing
+  SharedList<KeyDecision> decisions;  ///< by key; "format" included when there is one
+  SharedList<const PolicyEntry*> policies;  ///< all that cover the path, widest first
+  /// Of all those, in their order; only by explain(), and not for a weight whose format is
+  /// ambiguous and does not matter because it is no float.
+  std::vector<SchemeVerdict> schemes;
 };
 
 struct ResolveOptions {
-  bool allow_unmatched = false;  ///< policies may match no weight
+  bool allow_unmatched = false;  ///< policies and groups may match no weight
 };
 
-/// A parsed, valid synps.toml.
+/// Gives the codecs of a package; throws Error(package).
+using PackageLoader = std::function<std::vector<std::shared_ptr<const Codec>>(
+    const std::string& name, const std::string& path)>;
+
+struct PolicyOptions {
+  PackageLoader load_package{};               ///< empty: load_codec_package
+  std::vector<std::string> given_packages{};  ///< packages among `codecs` that win over those of
+                                              ///< the same name in the file
+  Os* os = nullptr;                           ///< null: the operating system's
+};
+
+/// The value that explain() asks about.
+struct ExplainRequest {
+  const WeightFacts* facts = nullptr;       ///< of the weight at the path, when there is one
+  Scope scope = Scope::constant;            ///< never `any`
+  Lifetime lifetime = Lifetime::immutable;  ///< never `any`
+};
+
+/// A scheme for values that are not constants, under the policy that has it.
+struct PolicyValueScheme {
+  const PolicyEntry* policy = nullptr;
+  const PolicyScheme* scheme = nullptr;
+};
+
+/// A parsed, valid synps.toml, with the files it extends.
 class Policy {
  public:
-  /// Throws Error with every problem of the file (code policy, or limit), each with its place.
-  /// `file` is for messages. `codecs` must outlive the policy.
-  static Policy parse(std::string text, std::string file, const CodecRegistry& codecs);
+  /// Throws Error with every problem of the file and its bases (code policy, limit, package, or io
+  /// for a base), each with its place. `file` is for messages, and its folder for relative paths.
+  /// `codecs` is copied; the codecs of `[packages]` join the copy.
+  static Policy parse(std::string text, std::string file, const CodecRegistry& codecs,
+                      const PolicyOptions& options = {});
   /// Throws also Error(io). Files over 1 MiB are an Error(limit).
-  static Policy load(const std::string& path, const CodecRegistry& codecs, Os& os = Os::posix());
+  static Policy load(const std::string& path, const CodecRegistry& codecs,
+                     const PolicyOptions& options = {});
 
   Policy(Policy&&) noexcept;
   Policy& operator=(Policy&&) noexcept;
   ~Policy();
 
+  /// The file itself, as it was named.
   const std::string& file() const noexcept;
-  const std::vector<PolicyEntry>& entries() const noexcept;  ///< in file order
+  /// The file itself, then the files it extends, the nearest first.
+  const std::vector<std::string>& files() const noexcept;
+  const std::string& file_of(const SourcePlace& place) const { return files().at(place.source); }
+  const std::vector<PolicyEntry>& entries() const noexcept;     ///< by place
+  const std::vector<PolicyGroup>& groups() const noexcept;      ///< by place
+  const std::vector<PolicyPackage>& packages() const noexcept;  ///< by name
   /// `[myelin].formats`: names of source encodings.
   const std::vector<std::string>& source_formats() const noexcept;
+  /// Whether a source encoding counts as named: by `[myelin].formats`, as the dtype that the codec
+  /// of some format or fallback stores, or because it is f32.
+  bool declares(std::string_view encoding) const noexcept;
+  /// All that formats may name, those of packages included. Lives as long as the policy.
   const CodecRegistry& codecs() const noexcept;
 
   /// Resolves every weight, in the order given. Throws Error(limit) when more than 256 policies
   /// cover one path, or deciding between them takes more than a fixed number of steps; else one
-  /// Error with all problems: ambiguities,
-  /// uncovered weights, policies that match nothing, undeclared source encodings, codecs that do
-  /// not support a weight. Problems that are the same for many weights are reported once, with
-  /// their number and an example.
+  /// Error with all problems: ambiguities, uncovered weights, policies and groups that match
+  /// nothing, groups whose members differ, undeclared source encodings, codecs that do not support
+  /// a weight. Problems that are the same for many weights are reported once, with their number and
+  /// an example.
   std::vector<WeightResolution> resolve(const std::vector<WeightFacts>& weights,
                                         const ResolveOptions& options = {}) const;
 
-  /// What the policy says about a path, whether or not a weight has it: support and fallback are
-  /// judged only when `facts` is given, and what is wrong with the weight is then a warning. Throws
-  /// Error(policy) for an ambiguity. For a path that no scheme covers, codec is null and decisions
-  /// lack "format".
-  WeightResolution explain(std::string_view path, const WeightFacts* facts = nullptr) const;
+  /// What the policy says about a value at a path, whether or not a weight has it: support and
+  /// fallback are judged only with facts, and what is wrong with the weight is then a warning.
+  /// Throws Error(policy) for an ambiguity. For a path that no scheme covers, codec is null and
+  /// decisions lack "format".
+  WeightResolution explain(std::string_view path, const ExplainRequest& request = {}) const;
+
+  /// The schemes for values that are not constants, in an order in which the first one that covers
+  /// a path and claims a value is the one that resolution chooses for it: narrower policies before
+  /// broader ones, and within one policy the more specific claims first.
+  std::vector<PolicyValueScheme> value_schemes() const;
 
  private:
+  friend struct PolicyCheck;
   struct Impl;
   explicit Policy(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };
+
+/// Everything that can be said against a policy, without throwing for it.
+struct PolicyCheck {
+  std::vector<Problem> problems;  ///< errors, by file and place
+  std::vector<Problem> warnings;  ///< what is allowed but most likely not meant, by file and place
+  std::optional<Policy> policy;   ///< when the file is sound by itself
+  /// By weight; empty without weights, or when the file is not sound. Of weights that `problems`
+  /// speak of, what could be decided.
+  std::vector<WeightResolution> resolutions;
+
+  /// Checks the file at `path`, and against `weights` when given (null: only by itself). Throws
+  /// Error(io) when the file itself cannot be read.
+  static PolicyCheck run(const std::string& path, const CodecRegistry& codecs,
+                         const std::vector<WeightFacts>* weights,
+                         const ResolveOptions& resolve_options = {},
+                         const PolicyOptions& options = {});
+};
+
+/// `text` as a quoted TOML key, on one line and in visible characters only: what to write between
+/// `[policies.` and `]`.
+std::string toml_quoted_key(std::string_view text);
 
 }  // namespace synps

@@ -7,8 +7,8 @@
 #include <string>
 
 #include "bytes.h"
-#include "codec_conformance.h"
 #include "synps/builtin_codecs.h"
+#include "synps/testing/codec_conformance.h"
 
 // The GGUF block layouts: what holds for all four, then each one's own edges. Equality with the
 // reference on ordinary values is in golden_test.cpp.

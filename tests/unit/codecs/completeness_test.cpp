@@ -4,7 +4,7 @@
 #include <set>
 #include <string>
 
-#include "codec_io.h"
+#include "golden_folder.h"
 #include "synps/builtin_codecs.h"
 #include "temp_dir.h"
 

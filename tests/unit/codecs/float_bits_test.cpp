@@ -8,7 +8,7 @@
 #include <random>
 
 #include "rounding.h"
-#include "small_floats.h"
+#include "synps/testing/small_floats.h"
 
 namespace synps {
 using testing::FloatFormat;

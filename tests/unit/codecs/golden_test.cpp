@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "codec_conformance.h"
-#include "codec_io.h"
+#include "golden_folder.h"
 #include "synps/builtin_codecs.h"
+#include "synps/testing/codec_conformance.h"
 #include "temp_dir.h"
 
 // Compares every codec with its golden folder; tests/golden/README.md says where the files are

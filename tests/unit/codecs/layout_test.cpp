@@ -2,9 +2,9 @@
 
 #include <string>
 
-#include "codec_io.h"
 #include "synps/builtin_codecs.h"
 #include "synps/error.h"
+#include "synps/testing/codec_io.h"
 
 namespace synps::testing {
 namespace {

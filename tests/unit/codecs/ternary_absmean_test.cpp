@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "bytes.h"
-#include "codec_conformance.h"
 #include "synps/builtin_codecs.h"
+#include "synps/testing/codec_conformance.h"
 
 namespace synps::testing {
 namespace {

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "bytes.h"
-#include "codec_conformance.h"
 #include "float_bits.h"
 #include "synps/builtin_codecs.h"
+#include "synps/testing/codec_conformance.h"
 
 namespace synps::testing {
 namespace {

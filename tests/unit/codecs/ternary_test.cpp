@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "bytes.h"
-#include "codec_conformance.h"
 #include "exact_sum.h"
 #include "float_bits.h"
 #include "least_squares.h"
 #include "synps/builtin_codecs.h"
+#include "synps/testing/codec_conformance.h"
 
 namespace synps::testing {
 namespace {

@@ -181,7 +181,7 @@ TEST_CASE("names that collide with entries of ours are refused, naming the check
   CHECK(problems[0].field == "w#blocks");
 }
 
-TEST_CASE("schemes for values that are not constants are carried along with their patterns") {
+TEST_CASE("schemes for values that are not constants are carried along, narrowest first") {
   SafetensorsBuilder builder;
   add_floats(builder, "a", DType::f32, {4});
   const PackFixture fixture(builder);
@@ -195,11 +195,23 @@ format = "q8_0"
 [[policies."a".schemes]]
 scope = "any"
 format = "bf16"
+[[policies."layers".schemes]]
+scope = "internal"
+format = "f16"
+[[policies."*".schemes]]
+scope = "any"
+format = "f32"
 )"));
-  REQUIRE(plan.layout.index.values.size() == 2);
-  CHECK(plan.layout.index.values[0].pattern == "a");
-  CHECK(plan.layout.index.values[0].scheme.scope == Scope::any);
-  CHECK(plan.layout.index.values[1].pattern == "layers.*.cache");
-  CHECK(plan.layout.index.values[1].scheme.format == "q8_0:q8_0");
-  CHECK(plan.layout.index.values[1].scheme.update == Update::region);
+  const auto& values = plan.layout.index.values;
+  REQUIRE(values.size() == 4);
+  CHECK(values[0].pattern == "layers.*.cache");
+  CHECK(values[0].scheme ==
+        Scheme{Scope::internal, Lifetime::session, Update::region, "q8_0:q8_0", false});
+  CHECK(values[1].pattern == "a");
+  CHECK(values[1].scheme.scope == Scope::any);
+  CHECK(values[2].pattern == "layers");
+  CHECK(values[2].scheme.lifetime == Lifetime::invocation);
+  CHECK(values[2].scheme.update == Update::whole);
+  CHECK(values[3].pattern == "*");
+  CHECK(parse_index(to_json(plan.layout.index), "x").values == values);
 }

@@ -68,7 +68,7 @@ TEST_CASE("the example policy resolves the sample checkpoint, and each of its pa
   };
   CHECK(codec("model.embed_tokens.weight") == "f16:f16");
   CHECK(codec("lm_head.weight") == "q8_0:q8_0");
-  CHECK(codec("model.norm.weight") == "f32:f32");
+  CHECK(codec("model.norm.weight") == "bf16:bf16");
   CHECK(codec("model.layers.4.input_layernorm.weight") == "f32:f32");
   CHECK(codec("model.layers.4.self_attn.k_proj.weight") == "q8_0:q8_0");
   CHECK(codec("model.layers.0.mlp.down_proj.weight") == "keep");

@@ -370,7 +370,7 @@ TEST_CASE("many weights and policies resolve as each does alone") {
   const std::vector<WeightResolution> all = policy.resolve(weights);
   REQUIRE(all.size() == weights.size());
   for (std::size_t i = 0; i < weights.size(); i += 37) {
-    CHECK(summary(all[i]) == summary(policy.explain(weights[i].weight.path, &weights[i])));
+    CHECK(summary(all[i]) == summary(policy.explain(weights[i].weight.path, {&weights[i]})));
     const auto& entries = policy.entries();
     CHECK(static_cast<std::size_t>(
               std::count_if(entries.begin(), entries.end(), [&](const PolicyEntry& entry) {

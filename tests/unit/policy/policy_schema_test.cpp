@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include <cerrno>
+#include <memory>
 #include <set>
 #include <string>
 
@@ -30,13 +32,37 @@ std::string header(Section section) {
       return "[policies.\"*\".form]\n";
     case Section::device:
       return "[devices.board]\n";
+    case Section::package:
+      return "[packages.none]\n";
+    case Section::group:
+      return "[groups.board]\n";
   }
   return "";
 }
 
-// A scheme needs a format, unless that is the key looked at.
+// What the section needs besides the key looked at.
 std::string rest(const KeySpec& key) {
-  return key.section == Section::scheme && key.name != "format" ? "format = \"f16\"\n" : "";
+  std::string text;
+  for (const KeySpec& other : policy_schema())
+    if (other.section == key.section && other.required && other.name != key.name)
+      text += fmt::format("{} = \"{}\"\n", other.name, other.name == "paths" ? "*" : "f16");
+  return text;
+}
+
+// Parses without files: no base can be read, and every package is an empty one.
+class NoFiles : public Os {
+ public:
+  int open(const std::string&, Open) override { return -ENOENT; }
+};
+
+std::vector<Problem> problems_without_files(const std::string& text) {
+  NoFiles no_files;
+  PolicyOptions options;
+  options.os = &no_files;
+  options.load_package = [](const std::string&, const std::string&) {
+    return std::vector<std::shared_ptr<const Codec>>();
+  };
+  return problems_of([&] { Policy::parse(text, "synps.toml", facts_registry(), options); });
 }
 
 std::string with(const KeySpec& key, std::string_view value) {
@@ -54,9 +80,13 @@ const Problem* find(const std::vector<Problem>& problems, std::string_view what)
 }
 
 std::string good_value(const KeySpec& key) {
-  if (!key.choices.empty()) return fmt::format("\"{}\"", key.choices.front().value);
+  if (key.type == KeyType::text && !key.choices.empty())
+    return fmt::format("\"{}\"", key.choices.front().value);
   if (key.name == "format" || key.name == "fallback") return "\"q8_0\"";
   if (key.name == "device") return "\"local\"";
+  if (key.name == "paths") return "\"*\"";
+  if (key.type == KeyType::text_list && !key.choices.empty())
+    return fmt::format("[\"{}\"]", key.choices.front().value);
   switch (key.type) {
     case KeyType::text:
       return "\"text\"";
@@ -89,7 +119,13 @@ TEST_CASE("every key of the schema is documented, and each name stands once in i
 TEST_CASE("every key takes a good value, or says that it is not yet available") {
   for (const KeySpec& key : policy_schema()) {
     CAPTURE(key.name);
-    const std::vector<Problem> problems = parse_problems(with(key, good_value(key)));
+    const std::vector<Problem> problems = problems_without_files(with(key, good_value(key)));
+    if (key.name == "extends") {
+      // The value is taken; only the file is missing.
+      REQUIRE(problems.size() == 1);
+      CHECK(contains(problems[0].what, "the file to extend cannot be used"));
+      continue;
+    }
     if (key.not_yet.empty()) {
       CHECK(problems.empty());
       continue;
@@ -128,7 +164,7 @@ TEST_CASE("every key refuses every wrong type, naming both") {
         continue;
       CAPTURE(key.name);
       CAPTURE(value.text);
-      const std::vector<Problem> problems = parse_problems(with(key, value.text));
+      const std::vector<Problem> problems = problems_without_files(with(key, value.text));
       const Problem* problem = find(problems, "wrong type");
       REQUIRE(problem != nullptr);
       CHECK(problem->code == ErrorCode::policy);
@@ -150,8 +186,11 @@ TEST_CASE("every value of every key is taken, or is not yet available") {
       // Of the scheme fields only some go together; that is another test.
       const bool scheme = key.section == Section::scheme;
       const std::string scope = scheme && key.name != "scope" ? "scope = \"input\"\n" : "";
+      const bool list = key.type == KeyType::text_list;
       const std::vector<Problem> problems =
-          parse_problems(with(key, fmt::format("\"{}\"", choice.value)) + scope);
+          parse_problems(with(key, list ? fmt::format("[\"{}\"]", choice.value)
+                                        : fmt::format("\"{}\"", choice.value)) +
+                         scope);
       if (choice.not_yet.empty()) {
         CHECK(problems.empty());
       } else {
@@ -162,12 +201,14 @@ TEST_CASE("every value of every key is taken, or is not yet available") {
       }
     }
     if (key.choices.empty()) continue;
-    const std::vector<Problem> problems = parse_problems(with(key, "\"nonsense\""));
+    const bool list = key.type == KeyType::text_list;
+    const std::vector<Problem> problems =
+        parse_problems(with(key, list ? "[\"nonsense\"]" : "\"nonsense\""));
     REQUIRE(problems.size() == 1);
     CHECK(problems[0].what == "unknown value");
     CHECK(problems[0].found == "'nonsense'");
     CHECK(contains(problems[0].want, key.choices.front().value));
-    CHECK(problems[0].column == key.name.size() + 4);
+    CHECK(problems[0].column == key.name.size() + (list ? 5 : 4));
   }
   CHECK(parse_problems("[policies.\"*\".form]\ncompress = \"zstd:19\"\n").at(0).what ==
         "not yet available");
@@ -235,16 +276,14 @@ TEST_CASE("an unknown key is answered with the nearest known one") {
 TEST_CASE("the keys that are wanted are those that this version takes") {
   const std::vector<Problem> problems = parse_problems("zzzzzzzz = 1\n");
   REQUIRE(problems.size() == 1);
-  CHECK(problems[0].want == "one of myelin, policies, devices");
+  CHECK(problems[0].want == "one of myelin, policies, devices, extends, packages, groups");
 }
 
 TEST_CASE("known words of later versions are not yet available, not unknown") {
-  for (const char* text :
-       {"[packages]\nq4k = { path = \"x.so\" }\n", "[groups]\n", "[profiles.\"mine\"]\n",
-        "[policies.\"*\"]\nextends = \"base\"\n", "[devices.board]\nprofile = \"edge\"\n",
-        "[devices.board]\ntarget = \"cpu-avx2\"\n",
-        "[policies.\"*\".form]\norder = \"kernel_feed\"\n",
-        "[policies.\"*\".form]\ncompress = \"zstd\"\n"}) {
+  for (const char* text : {"[profiles.\"mine\"]\n", "[devices.board]\nprofile = \"edge\"\n",
+                           "[devices.board]\ntarget = \"cpu-avx2\"\n",
+                           "[policies.\"*\".form]\norder = \"kernel_feed\"\n",
+                           "[policies.\"*\".form]\ncompress = \"zstd\"\n"}) {
     CAPTURE(text);
     const std::vector<Problem> problems = parse_problems(text);
     REQUIRE(problems.size() == 1);

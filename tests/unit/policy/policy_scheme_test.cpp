@@ -75,7 +75,8 @@ TEST_CASE("a scheme needs a format") {
   const std::vector<Problem> problems =
       parse_problems("[[policies.\"*\".schemes]]\nscope = \"input\"\n");
   REQUIRE(problems.size() == 1);
-  CHECK(contains(problems[0].what, "format"));
+  CHECK(problems[0].what == "a key is missing");
+  CHECK(problems[0].field == "policies.\"*\".schemes.format");
   CHECK(place(problems[0]) == "1:1");
 }
 

@@ -199,7 +199,7 @@ TEST_CASE("a weight without elements is kept as stored, whatever its codec and s
     CHECK(resolved.codec == nullptr);
     CHECK_FALSE(resolved.used_fallback);
     CHECK(resolved.needs_scheme);
-    const WeightResolution explained = policy.explain(weight.weight.path, &weight);
+    const WeightResolution explained = policy.explain(weight.weight.path, {&weight});
     CHECK(explained.keep);
     CHECK(explained.warning.empty());
   }
@@ -311,11 +311,11 @@ TEST_CASE("explain answers for paths with and without a weight") {
   CHECK(resolution.codec == nullptr);
   // With a weight's facts, what is wrong with it is a warning.
   WeightFacts weight = facts("x", DType::f32, {3, 33});
-  resolution = policy.explain("x", &weight);
+  resolution = policy.explain("x", {&weight});
   CHECK(contains(resolution.warning, "not a multiple of 32"));
   CHECK(contains(resolution.warning, "synps.toml:1:1"));
   weight = facts("ids", DType::i64);
-  resolution = policy.explain("ids", &weight);
+  resolution = policy.explain("ids", {&weight});
   CHECK_FALSE(resolution.needs_scheme);
   CHECK(resolution.keep);
 }
@@ -339,7 +339,7 @@ TEST_CASE("explain of an ambiguous path is an error") {
   CHECK(problems[0].code == ErrorCode::policy);
   CHECK(contains(problems[0].what, "'a.b'"));
   const WeightFacts ids = facts("a.b", DType::i64);
-  CHECK(policy.explain("a.b", &ids).keep);
+  CHECK(policy.explain("a.b", {&ids}).keep);
 }
 
 TEST_CASE("a resolution outlives a move of its policy") {

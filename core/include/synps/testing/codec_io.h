@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -12,7 +13,6 @@
 #include <vector>
 
 #include "synps/codec.h"
-#include "synps/codec_registry.h"
 
 namespace synps::testing {
 
@@ -78,15 +78,18 @@ inline ByteRange byte_range(const Codec& codec, const Component& stored, std::si
           piece.rows * codec.row_bytes(component, piece.columns)};
 }
 
-/// Encodes values piece by piece. Every piece gets buffers of exactly its size, odd addresses and
-/// a guard behind them; throws when a guard was overwritten.
+inline constexpr std::byte kGuard{0xA5};
+inline constexpr std::size_t kGuardBytes = 16;
+
+/// Encodes values piece by piece. Every piece gets buffers of exactly its size, filled with
+/// `before`, at odd addresses and with a guard behind them; throws when a guard was overwritten.
 inline Encoded encode_pieces(const Codec& codec, const Weight& weight,
-                             std::span<const float> values, const std::vector<Piece>& pieces) {
-  constexpr std::byte kGuard{0xA5};
-  constexpr std::size_t kGuardBytes = 16;
+                             std::span<const float> values, const std::vector<Piece>& pieces,
+                             std::byte before = kGuard) {
   const std::vector<Component> stored = codec.components(weight);
   Encoded encoded;
-  for (const Component& component : stored) encoded.components.emplace_back(component.bytes);
+  for (const Component& component : stored)
+    encoded.components.emplace_back(component.bytes, before);
 
   const std::unique_ptr<Analysis> analysis = codec.begin_analysis(weight);
   if (analysis) {
@@ -98,11 +101,13 @@ inline Encoded encode_pieces(const Codec& codec, const Weight& weight,
   for (const Piece& piece : pieces) {
     std::vector<Bytes> buffers;
     std::vector<std::span<std::byte>> out;
+    buffers.reserve(stored.size());
     for (std::size_t c = 0; c < stored.size(); ++c) {
       const std::size_t size =
           stored[c].per_weight ? 0 : byte_range(codec, stored[c], c, piece).size;
       buffers.emplace_back(1 + size + kGuardBytes, kGuard);
       out.push_back(std::span(buffers.back()).subspan(1, size));
+      std::fill(out.back().begin(), out.back().end(), before);
     }
     ValueReport report;
     codec.encode(piece, values.subspan(piece.first_element, piece.elements()), analysis.get(), out,
@@ -125,10 +130,12 @@ inline Encoded encode_all(const Codec& codec, const Weight& weight, std::span<co
   return encode_pieces(codec, weight, values, {whole(weight)});
 }
 
-/// Decodes piece by piece, from odd addresses.
+/// Decodes piece by piece, from odd addresses and into buffers that hold `before` and have a guard
+/// behind them; throws when it was overwritten.
 inline std::vector<float> decode_pieces(const Codec& codec, const Weight& weight,
                                         const std::vector<Bytes>& components,
-                                        const std::vector<Piece>& pieces) {
+                                        const std::vector<Piece>& pieces, float before = 0) {
+  constexpr float kGuardValue = -0x1.23456p+7f;
   const std::vector<Component> stored = codec.components(weight);
   std::vector<float> values(weight.shape.elements());
   for (const Piece& piece : pieces) {
@@ -142,7 +149,13 @@ inline std::vector<float> decode_pieces(const Codec& codec, const Weight& weight
     }
     in.reserve(buffers.size());
     for (const Bytes& buffer : buffers) in.push_back(std::span(buffer).subspan(1));
-    codec.decode(piece, in, std::span(values).subspan(piece.first_element, piece.elements()));
+    std::vector<float> out(piece.elements() + 1, before);
+    out.back() = kGuardValue;
+    codec.decode(piece, in, std::span(out).first(piece.elements()));
+    if (out.back() != kGuardValue)
+      throw std::runtime_error(codec.info().id() + " wrote past its values");
+    std::copy_n(out.begin(), piece.elements(),
+                values.begin() + static_cast<std::ptrdiff_t>(piece.first_element));
   }
   return values;
 }
@@ -156,14 +169,6 @@ inline std::vector<float> decode_all(const Codec& codec, const Weight& weight,
 inline std::vector<float> round_trip(const Codec& codec, const Weight& weight,
                                      std::span<const float> values) {
   return decode_all(codec, weight, encode_all(codec, weight, values).components);
-}
-
-/// The name of a codec's golden folder: as a policy writes it, the colon as an underscore.
-inline std::string folder_name(const CodecInfo& info) {
-  std::string name = CodecRegistry::short_name(info);
-  for (char& c : name)
-    if (c == ':') c = '_';
-  return name;
 }
 
 }  // namespace synps::testing

@@ -1,30 +1,18 @@
+#include "policy_file.h"
+
 #include <algorithm>
-#include <map>
-#include <optional>
-#include <tuple>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
-#include <toml++/toml.h>
 
 #include "format_names.h"
-#include "policy_document.h"
 #include "policy_schema.h"
-#include "problem_list.h"
-#include "schema_check.h"
 #include "scheme_rules.h"
-#include "toml_guard.h"
 #include "toml_reader.h"
-#include "toml_text.h"
 
 namespace synps {
 namespace {
 
 constexpr std::string_view kLocal = "local";
-
-bool before(const SourcePlace& a, const SourcePlace& b) noexcept {
-  return std::tie(a.line, a.column) < std::tie(b.line, b.column);
-}
 
 // A key's name and value as they stand in the file.
 struct FoundText {
@@ -56,21 +44,18 @@ const toml::table* find_table(const toml::table& table, std::string_view name) {
   return table[name].as_table();
 }
 
-// Reads what check_schema has looked at: everything that it took no exception to, so that the
-// problems of both come together.
-class Parser {
+class FileReader {
  public:
-  Parser(const toml::table& root, const TomlText& lines, const CodecRegistry& codecs,
-         ProblemList& problems)
-      : root_(root), lines_(lines), codecs_(codecs), problems_(problems) {}
+  FileReader(const PolicySource& source, const PolicyFileContext& context, ProblemList& problems)
+      : root_(source.root), lines_(source.lines), context_(context), problems_(problems) {}
 
-  PolicyDocument parse() {
-    document_.file = problems_.file();
-    document_.declared.insert("f32");
+  PolicyFile read() {
     read_devices();
     read_source_formats();
     read_policies();
-    return std::move(document_);
+    file_.groups = read_groups(root_, lines_, problems_);
+    stamp();
+    return std::move(file_);
   }
 
  private:
@@ -78,7 +63,7 @@ class Parser {
     const toml::table* devices = find_table(root_, "devices");
     if (devices == nullptr) return;
     for (const auto& [key, value] : *devices) {
-      devices_.emplace_back(key.str());
+      file_.devices.emplace(key.str(), place_of(key.source()));
       if (key.str() == kLocal)
         problems_.add(place_of(key.source()), {.what = "device `local` is built in",
                                                .field = "devices.local",
@@ -97,14 +82,16 @@ class Parser {
   }
 
   void read_source_format(const std::string& name, SourcePlace place) {
-    EncodingName encoding = resolve_encoding(name, codecs_);
+    EncodingName encoding = resolve_encoding(name, *context_.codecs);
     if (encoding.name.empty()) {
+      if (context_.packages_missing) return;
       encoding.problem.field = "myelin.formats";
       problems_.add(place, std::move(encoding.problem));
-    } else if (std::find(document_.source_formats.begin(), document_.source_formats.end(),
-                         encoding.name) == document_.source_formats.end()) {
-      document_.declared.insert(encoding.name);
-      document_.source_formats.push_back(std::move(encoding.name));
+    } else if (std::find(file_.source_formats.begin(), file_.source_formats.end(), encoding.name) ==
+               file_.source_formats.end()) {
+      file_.declared.insert(encoding.name);
+      file_.source_formats.push_back(std::move(encoding.name));
+      file_.source_format_places.push_back(place);
     }
   }
 
@@ -112,52 +99,24 @@ class Parser {
     const toml::table* policies = find_table(root_, "policies");
     if (policies == nullptr) return;
     for (const auto& [key, value] : *policies) read_policy(key, value);
-    std::sort(document_.entries.begin(), document_.entries.end(),
-              [](const PolicyEntry& a, const PolicyEntry& b) { return before(a.place, b.place); });
   }
 
   // Every policy is read in full, whatever is wrong with its pattern or others hide.
   void read_policy(const toml::key& key, const toml::node& value) {
-    PolicyEntry entry;
+    FileEntry read;
+    PolicyEntry& entry = read.entry;
     entry.place = place_of(key.source());
     field_ = fmt::format("policies.{}", toml_key_for_display(key.str()));
-    const std::optional<PathPattern> pattern = read_pattern(key.str(), entry.place);
+    const std::optional<PathPattern> pattern =
+        read_pattern(key.str(), entry.place, field_, lines_, problems_);
     const toml::table* table = value.as_table();
     if (table == nullptr) return;
-    entry.optional = find_boolean(*table, "optional").value_or(false);
+    read.optional = find_boolean(*table, "optional");
     read_keys(*table, entry.keys);
     read_schemes(*table, entry.schemes);
     if (!pattern) return;
     entry.pattern = *pattern;
-    document_.entries.push_back(std::move(entry));
-  }
-
-  std::optional<PathPattern> read_pattern(std::string_view text, SourcePlace place) {
-    try {
-      return PathPattern::parse(text);
-    } catch (const Error& error) {
-      for (Problem problem : error.problems()) {
-        problem.field = field_;
-        problems_.add(place_in_pattern(text, place, problem.column), problem, problem.code);
-      }
-      return std::nullopt;
-    }
-  }
-
-  // Where column `column` of a pattern stands in the file. Of a key with escapes, where it starts.
-  SourcePlace place_in_pattern(std::string_view text, SourcePlace key, std::uint32_t column) const {
-    if (column == 0) return key;
-    std::string_view raw = lines_.from(key);
-    if (raw.starts_with('"') || raw.starts_with('\'')) {
-      raw.remove_prefix(1);
-      ++key.column;
-    }
-    if (!raw.starts_with(text)) {
-      --key.column;
-      return key;
-    }
-    key.column += column - 1;
-    return key;
+    file_.entries.push_back(std::move(read));
   }
 
   void read_keys(const toml::table& policy, std::vector<PolicyKey>& keys) {
@@ -183,11 +142,12 @@ class Parser {
     const auto found = find_text(backend, Section::backend, "device");
     if (!found) return;
     keys.push_back({"backend.device", found->text, found->key});
-    if (found->text == kLocal) return;
-    if (std::find(devices_.begin(), devices_.end(), found->text) != devices_.end()) return;
+    if (found->text == kLocal || file_.devices.count(found->text) != 0) return;
+    if (context_.devices.count(found->text) != 0) return;
     Problem problem{
         .what = "unknown device", .field = field_ + ".backend.device", .found = quote(found->text)};
-    std::vector<std::string> known = devices_;
+    std::vector<std::string> known(context_.devices.begin(), context_.devices.end());
+    for (const auto& [name, place] : file_.devices) known.push_back(name);
     known.emplace_back(kLocal);
     if (const auto near = nearest(found->text, known))
       problem.hint = fmt::format("did you mean `{}`?", *near);
@@ -206,12 +166,12 @@ class Parser {
 
   // The format's full name, and its encoding declared; empty when there is a problem.
   std::string read_format(const FoundText& found, const std::string& field) {
-    FormatName format = resolve_format(found.text, codecs_);
+    FormatName format = resolve_format(found.text, *context_.codecs);
     if (format.name.empty()) {
       format.problem.field = field;
-      problems_.add(found.value, std::move(format.problem));
+      if (!context_.packages_missing) problems_.add(found.value, std::move(format.problem));
     } else if (format.codec != nullptr) {
-      document_.declared.insert(encoding_of(format.codec->info()));
+      file_.declared.insert(encoding_of(format.codec->info()));
     }
     return format.name;
   }
@@ -221,14 +181,6 @@ class Parser {
     if (list == nullptr) return;
     for (const toml::node& item : *list)
       if (const toml::table* table = item.as_table()) read_scheme(*table, schemes);
-    for (const auto& [first, second] : undecided_pairs(schemes))
-      problems_.add(schemes[second].place,
-                    {.what = "ambiguous schemes: two of one policy claim the same values, and "
-                             "neither is more specific",
-                     .field = field_ + ".schemes",
-                     .found = fmt::format("lines {} and {}", schemes[first].place.line,
-                                          schemes[second].place.line),
-                     .hint = "remove one, or give one a more specific scope or lifetime"});
   }
 
   void read_scheme(const toml::table& table, std::vector<PolicyScheme>& schemes) {
@@ -246,10 +198,6 @@ class Parser {
     fields.is_volatile = find_boolean(table, "volatile");
     if (const auto format = find_text(table, Section::scheme, "format"))
       fields.format = read_format(*format, field_ + ".schemes.format");
-    else if (!table.contains("format"))
-      problems_.add(place, {.what = "a scheme needs a format",
-                            .field = field_ + ".schemes",
-                            .hint = "add `format = \"CODEC\"`"});
     if (!sound) return;
     const Scheme scheme = complete(fields);
     for (const Contradiction& contradiction : contradictions(scheme))
@@ -266,45 +214,66 @@ class Parser {
                    .want = std::string(contradiction.want)});
   }
 
+  // Puts the file's number into every place.
+  void stamp() {
+    const auto put = [this](SourcePlace& place) { place.source = context_.source; };
+    for (FileEntry& each : file_.entries) {
+      put(each.entry.place);
+      for (PolicyKey& key : each.entry.keys) put(key.place);
+      for (PolicyScheme& scheme : each.entry.schemes) put(scheme.place);
+    }
+    for (PolicyGroup& group : file_.groups) {
+      put(group.place);
+      put(group.paths_place);
+    }
+    for (SourcePlace& place : file_.source_format_places) put(place);
+    for (auto& [name, place] : file_.devices) put(place);
+  }
+
   const toml::table& root_;
   const TomlText& lines_;
-  const CodecRegistry& codecs_;
+  const PolicyFileContext& context_;
   ProblemList& problems_;
-  PolicyDocument document_;
-  std::vector<std::string> devices_;  // declared, local not included
-  std::string field_;                 // the policy being read, for messages
+  PolicyFile file_;
+  std::string field_;  // the policy being read, for messages
 };
 
-// More would be parsed and filed in vain; it comes alone.
-void check_policy_count(const toml::table& root, const std::string& file) {
-  const toml::table* policies = find_table(root, "policies");
-  if (policies == nullptr || policies->size() <= kMaxPolicies) return;
-  std::vector<SourcePlace> places;
-  for (const auto& [key, value] : *policies) places.push_back(place_of(key.source()));
-  std::sort(places.begin(), places.end(), before);
-  ProblemList problems(file);
-  problems.add(places[kMaxPolicies],
-               {.what = "too many policies",
-                .found = fmt::format("{} policies", policies->size()),
-                .want = fmt::format("at most {}", kMaxPolicies),
-                .hint = "one pattern can stand for many paths: \"model.layers.*.mlp\""},
-               ErrorCode::limit);
-  problems.throw_all();
+// Where column `column` of a pattern stands in the file. Of a text with escapes, where it starts.
+SourcePlace place_in_pattern(std::string_view text, SourcePlace key, std::uint32_t column,
+                             const TomlText& lines) {
+  if (column == 0) return key;
+  std::string_view raw = lines.from(key);
+  if (raw.starts_with('"') || raw.starts_with('\'')) {
+    raw.remove_prefix(1);
+    ++key.column;
+  }
+  if (!raw.starts_with(text)) {
+    --key.column;
+    return key;
+  }
+  key.column += column - 1;
+  return key;
 }
 
 }  // namespace
 
-PolicyDocument parse_policy(std::string_view text, const std::string& file,
-                            const CodecRegistry& codecs) {
-  guard_toml(text, file);
-  const TomlText lines(text);
-  const toml::table root = read_toml(text, lines, file);
-  check_policy_count(root, file);
-  ProblemList problems(file);
-  check_schema(root, problems);
-  PolicyDocument document = Parser(root, lines, codecs, problems).parse();
-  problems.throw_if_any();
-  return document;
+PolicyFile read_policy_file(const PolicySource& source, const PolicyFileContext& context,
+                            ProblemList& problems) {
+  return FileReader(source, context, problems).read();
+}
+
+std::optional<PathPattern> read_pattern(std::string_view text, SourcePlace place,
+                                        const std::string& field, const TomlText& lines,
+                                        ProblemList& problems) {
+  try {
+    return PathPattern::parse(text);
+  } catch (const Error& error) {
+    for (Problem problem : error.problems()) {
+      problem.field = field;
+      problems.add(place_in_pattern(text, place, problem.column, lines), problem, problem.code);
+    }
+    return std::nullopt;
+  }
 }
 
 }  // namespace synps

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <vector>
+
+#include "policy_document.h"
+#include "problem_list.h"
+#include "weight_resolution.h"
+
+namespace synps {
+
+// What is allowed and most likely not meant. Bases are left out: they are written for other files
+// too. Where finding out takes too long, a warning says so.
+
+/// Policies whose every key is overridden by narrower ones, keys that change nothing, schemes of
+/// policies whose weights need none.
+void warn_of_useless_keys(const PolicyDocument& document, const Resolution& resolution,
+                          ProblemList& warnings);
+
+/// The same where no checkpoint is known: keys and schemes that narrower policies override for
+/// every path there could be.
+void warn_of_covered_keys(const PolicyDocument& document, ProblemList& warnings);
+
+/// Devices and packages that nothing names.
+void warn_of_unused_names(const PolicyDocument& document, ProblemList& warnings);
+
+/// Entries of [myelin].formats that no weight has.
+void warn_of_unused_formats(const PolicyDocument& document, const std::vector<WeightFacts>& weights,
+                            ProblemList& warnings);
+
+/// The warnings of the weights themselves.
+void warn_of_weights(const std::vector<WeightFacts>& weights,
+                     const std::vector<WeightResolution>& resolved, ProblemList& warnings);
+
+}  // namespace synps
