@@ -5,11 +5,11 @@
 #include <CLI/Formatter.hpp>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "commands.h"
 #include "inputs.h"
 #include "standard_streams.h"
-#include "synps/builtin_codecs.h"
 #include "synps/json_writer.h"
 #include "table.h"
 #include "text.h"
@@ -23,7 +23,13 @@ constexpr const char* kFooter =
     "\n"
     "Examples:\n"
     "  synps codecs\n"
+    "  synps codecs --package q8_row=./q8_row.so     and those of a codec package\n"
     "  synps codecs --json";
+
+struct Options {
+  std::vector<std::string> packages;
+  bool json = false;
+};
 
 std::string exact_names(const CodecInfo& info) {
   std::string names;
@@ -34,25 +40,32 @@ std::string exact_names(const CodecInfo& info) {
   return names.empty() ? "none" : names;
 }
 
-std::string codecs_text(std::size_t width) {
+std::string codecs_text(const CodecRegistry& codecs, std::size_t width) {
   using enum Table::Align;
   Table table({{"NAME", left}, {"BITS/WEIGHT", right}, {"DENSE", left}, {"SUMMARY", left}});
-  for (const Codec* codec : builtin_registry().all()) {
+  for (const Codec* codec : codecs.all()) {
     const CodecInfo& info = codec->info();
     table.add({CodecRegistry::short_name(info), fmt::format("{:.4g}", info.bits_per_weight),
                info.dense ? "yes" : "no", info.summary});
     table.add({"", "", "", "exact for: " + exact_names(info)});
+    if (!info.file.empty())
+      table.add({"", "", "", "package file: " + escape_for_display(info.file)});
   }
   return table.render(width);
 }
 
-std::string codecs_json() {
+std::string codecs_json(const CodecRegistry& codecs) {
   JsonWriter json;
   json.begin_object().key("codecs").begin_array();
-  for (const Codec* codec : builtin_registry().all()) {
+  for (const Codec* codec : codecs.all()) {
     const CodecInfo& info = codec->info();
     json.begin_object().key("codec").string(info.id());
     json.key("name").string(CodecRegistry::short_name(info));
+    json.key("file");
+    if (info.file.empty())
+      json.null();
+    else
+      json.string(info.file);
     json.key("revision").integer(info.revision);
     json.key("bits_per_weight").number(info.bits_per_weight);
     json.key("dense").boolean(info.dense);
@@ -69,12 +82,14 @@ std::string codecs_json() {
 }  // namespace
 
 Command make_codecs(CLI::App& program, const CommonOptions&) {
-  const auto json = std::make_shared<bool>(false);
+  const auto options = std::make_shared<Options>();
   CLI::App* command = program.add_subcommand("codecs", "List the codecs that there are");
   command->footer(kFooter);
-  add_json_option(*command, *json);
-  return {command, [json] {
-            write_output(*json ? codecs_json() : codecs_text(output_width()));
+  add_package_option(*command, options->packages);
+  add_json_option(*command, options->json);
+  return {command, [options] {
+            const CodecRegistry codecs = registry_with(options->packages);
+            write_output(options->json ? codecs_json(codecs) : codecs_text(codecs, output_width()));
             return 0;
           }};
 }

@@ -24,9 +24,12 @@ struct Command {
 Command make_pack(CLI::App& program, const CommonOptions& common);
 Command make_plan_command(CLI::App& program, const CommonOptions& common);
 Command make_explain(CLI::App& program, const CommonOptions& common);
+Command make_check(CLI::App& program, const CommonOptions& common);
+Command make_init(CLI::App& program, const CommonOptions& common);
 Command make_inspect(CLI::App& program, const CommonOptions& common);
 Command make_verify(CLI::App& program, const CommonOptions& common);
 Command make_unpack(CLI::App& program, const CommonOptions& common);
 Command make_codecs(CLI::App& program, const CommonOptions& common);
+Command make_schema(CLI::App& program, const CommonOptions& common);
 
 }  // namespace synps::cli

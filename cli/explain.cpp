@@ -1,105 +1,100 @@
+#include <fmt/core.h>
+
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
-#include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "commands.h"
 #include "explain_output.h"
 #include "failures.h"
 #include "inputs.h"
 #include "standard_streams.h"
-#include "synps/artifact_layout.h"
-#include "synps/checked.h"
 #include "synps/codec_registry.h"
 #include "synps/json_writer.h"
 #include "text.h"
+#include "why_not.h"
 
 namespace synps::cli {
 namespace {
 
 constexpr const char* kFooter =
     "Without a checkpoint the path need not exist, and whether the codec supports the weight is\n"
-    "not judged.\n"
+    "not judged. --scope and --lifetime ask about values that are no weights: inputs, outputs,\n"
+    "caches, activations.\n"
     "\n"
     "Examples:\n"
     "  synps explain model.layers.3.mlp.down_proj.weight -p synps.toml\n"
-    "  synps explain lm_head.weight -p synps.toml -c model/ --json";
+    "  synps explain lm_head.weight -p synps.toml -c model/ --json\n"
+    "  synps explain lm_head.weight -c model/ --why-not q4_0\n"
+    "  synps explain model.layers.0.self_attn.cache --scope internal --lifetime session";
 
 struct Options {
   std::string path;
   std::string policy;
+  std::vector<std::string> packages;
   std::string checkpoint;
+  std::string scope;
+  std::string lifetime;
+  std::string why_not;
   bool json = false;
 };
 
-const SourceTensor& tensor_of(const Checkpoint& checkpoint, const std::string& path) {
-  std::vector<std::string> paths;
-  for (const SourceTensor& tensor : checkpoint.tensors()) {
-    if (tensor.weight.path == path) return tensor;
-    paths.push_back(tensor.weight.path);
-  }
-  Problem problem;
-  problem.code = ErrorCode::usage;
-  problem.file = checkpoint.path();
-  problem.what = "there is no weight " + quote(path);
-  if (const auto near = nearest(path, paths)) problem.hint = "did you mean " + quote(*near) + "?";
-  throw Error(std::move(problem));
+Scope scope_of(const Options& options) {
+  if (options.scope.empty()) return Scope::constant;
+  const std::optional<Scope> scope = scope_from(options.scope);
+  if (scope == Scope::any)
+    throw usage_error("no value has the scope `any`", "schemes have it; name one of the scopes");
+  if (scope) return *scope;
+  throw usage_error("there is no scope " + quote(options.scope),
+                    "the scopes are constant, input, output, internal");
 }
 
-/// Bytes that the weight's entries take in an artifact: packed components are padded.
-std::uint64_t artifact_bytes(const WeightResolution& resolution, const SourceTensor& tensor,
-                             bool copied) {
-  if (copied || resolution.codec->info().dense) {
-    if (copied) return tensor.bytes;
-    return resolution.codec->components(tensor.weight).front().bytes;
-  }
-  const bool is_volatile = resolution.scheme && resolution.scheme->is_volatile;
-  std::uint64_t sum = 0;
-  for (const Component& component : resolution.codec->components(tensor.weight)) {
-    const auto padded =
-        checked_round_up(component.bytes, is_volatile ? kPageAlignment : kPackedAlignment);
-    const auto next = padded ? checked_add(sum, *padded) : std::nullopt;
-    if (!next) throw usage_error("the weight " + quote(tensor.weight.path) + " is too large");
-    sum = *next;
-  }
-  return sum;
+Lifetime lifetime_of(const Options& options, Scope scope) {
+  const bool constant = scope == Scope::constant;
+  if (options.lifetime.empty()) return constant ? Lifetime::immutable : Lifetime::invocation;
+  const std::optional<Lifetime> lifetime = lifetime_from(options.lifetime);
+  if (!lifetime)
+    throw usage_error("there is no lifetime " + quote(options.lifetime),
+                      "the lifetimes are immutable, invocation, session");
+  if (lifetime == Lifetime::any)
+    throw usage_error("no value has the lifetime `any`",
+                      "schemes have it; name one of the lifetimes");
+  if (constant && lifetime != Lifetime::immutable)
+    throw usage_error(fmt::format("a contradiction: constants are immutable, and --lifetime is {}",
+                                  to_string(*lifetime)),
+                      "name another --scope: input, output, internal");
+  return *lifetime;
 }
 
-/// What becomes of the weight, as far as its own policy decides it.
-void add_weight(Explanation& explanation, const SourceTensor& tensor, const Policy& policy) {
-  const WeightResolution& resolution = explanation.resolution;
-  explanation.source_bytes = tensor.bytes;
-  const Codec* source = policy.codecs().for_dtype(tensor.weight.dtype);
-  const bool empty = tensor.weight.shape.elements() == 0;
-  const bool copied = empty || resolution.keep || resolution.codec == source;
-  if (!resolution.keep && resolution.codec == nullptr) return;
-  const Codec* codec = copied ? source : resolution.codec;
-  explanation.stored_codec = codec != nullptr ? codec->info().id() : CodecRef::keep().id();
-  explanation.bytes = artifact_bytes(resolution, tensor, copied);
-  explanation.form = resolve_packed_form(resolution.form, !copied,
-                                         copied ? std::string() : resolution.codec->info().id());
+Value value_of(const Options& options) {
+  if (!is_utf8(options.path))
+    throw usage_error("PATH is not UTF-8: found " + quote(options.path), "paths of weights are");
+  const Scope scope = scope_of(options);
+  if (scope != Scope::constant && !options.checkpoint.empty())
+    throw usage_error(
+        fmt::format("a checkpoint holds constants: it says nothing of scope {}", to_string(scope)),
+        "leave out --checkpoint, or --scope");
+  return {options.path, scope, lifetime_of(options, scope)};
 }
 
 int run(const Options& options) {
-  if (!is_utf8(options.path))
-    throw usage_error("PATH is not UTF-8: found " + quote(options.path), "paths of weights are");
-  const Policy policy = load_policy(options.policy);
-  Explanation explanation;
-  explanation.path = options.path;
-  explanation.policy_file = policy.file();
-  if (options.checkpoint.empty()) {
-    explanation.resolution = policy.explain(options.path);
-  } else {
-    const Checkpoint checkpoint = open_checkpoint(options.checkpoint);
-    const SourceTensor& tensor = tensor_of(checkpoint, options.path);
-    explanation.facts = {tensor.weight, std::string(encoding_name(tensor.weight.dtype))};
-    explanation.resolution = policy.explain(options.path, &*explanation.facts);
-    add_weight(explanation, tensor, policy);
-  }
-  write_output(options.json ? explain_json(explanation)
-                            : explain_text(explanation, output_width()));
+  Value value = value_of(options);
+  const CodecRegistry codecs = registry_with(options.packages);
+  const Policy policy = load_policy(options.policy, codecs);
+  std::optional<Checkpoint> checkpoint;
+  if (!options.checkpoint.empty()) checkpoint = open_checkpoint(options.checkpoint);
+  const Checkpoint* opened = checkpoint ? &*checkpoint : nullptr;
+  const Explanation explanation = explain_value(policy, std::move(value), opened);
+  std::optional<WhyNot> answer;
+  if (!options.why_not.empty())
+    answer = why_not(explanation, options.why_not, opened, {&codecs, policy_options(codecs)});
+  const WhyNot* asked = answer ? &*answer : nullptr;
+  write_output(options.json ? explain_json(explanation, asked)
+                            : explain_text(explanation, asked, output_width()));
   return 0;
 }
 
@@ -112,10 +107,23 @@ Command make_explain(CLI::App& program, const CommonOptions&) {
   command->footer(kFooter);
   command->add_option("PATH", options->path, "The weight's graph path")->type_name("")->required();
   add_policy_option(*command, options->policy);
+  add_package_option(*command, options->packages);
   command
       ->add_option("-c,--checkpoint", options->checkpoint,
                    "A checkpoint that has the weight: adds support, form and bytes")
       ->type_name("CHECKPOINT");
+  command
+      ->add_option("--scope", options->scope,
+                   "Of the value: constant (as weights are), input, output, internal")
+      ->type_name("SCOPE");
+  command
+      ->add_option("--lifetime", options->lifetime,
+                   "Of the value: immutable, invocation, session (default by scope)")
+      ->type_name("LIFETIME");
+  command
+      ->add_option("--why-not", options->why_not,
+                   "Say what keeps it from this format, and what to write to get it")
+      ->type_name("FORMAT");
   add_json_option(*command, options->json);
   return {command, [options] { return run(*options); }};
 }

@@ -4,44 +4,33 @@
 
 #include <algorithm>
 
+#include "synps/artifact_index.h"
 #include "synps/error.h"
-#include "synps/json_writer.h"
 #include "table.h"
 #include "text.h"
 #include "weight_report.h"
-#include "weight_summary.h"
 
 namespace synps::cli {
 namespace {
 
-/// Columns in front of what explain says about the weight.
+/// Columns in front of what explain says about the value.
 constexpr std::size_t kLabelWidth = 11;
 
-bool claims_weights(const Scheme& scheme) noexcept {
-  return (scheme.scope == Scope::any || scheme.scope == Scope::constant) &&
-         (scheme.lifetime == Lifetime::any || scheme.lifetime == Lifetime::immutable);
+std::string labelled(std::string_view label, const std::string& text, std::size_t width) {
+  return fmt::format("  {:<9}", label) + wrapped(text, width, kLabelWidth, kLabelWidth) + "\n";
 }
 
-/// How narrowly a scheme that claims weights claims them: named fields count, `any` does not.
-int specificity(const Scheme& scheme) noexcept {
-  return (scheme.scope == Scope::constant ? 1 : 0) +
-         (scheme.lifetime == Lifetime::immutable ? 1 : 0);
+std::string short_name(const std::string& format) {
+  return short_codec(escape_for_display(format));
 }
 
-/// The value that a policy gives a key; "" when it gives none.
-std::string value_set_by(const PolicyEntry& entry, const std::string& key) {
-  for (const auto& [name, value] : keys_set_by(entry))
-    if (name == key) return value;
-  return {};
-}
-
-/// `package:export` of what the weight is stored as, "keep", or "" when nothing says. With a
-/// checkpoint, what `plan` says: a kept weight has the codec that decodes it.
-std::string codec_name(const Explanation& explanation) {
-  const WeightResolution& resolution = explanation.resolution;
-  if (!explanation.stored_codec.empty()) return explanation.stored_codec;
-  if (resolution.keep) return "keep";
-  return resolution.codec != nullptr ? resolution.codec->info().id() : std::string();
+std::string lossless_for(const CodecInfo& info) {
+  std::string names;
+  for (const DType dtype : info.exact) {
+    if (!names.empty()) names += ", ";
+    names += encoding_name(dtype);
+  }
+  return names.empty() ? "lossless for no dtype" : "lossless for " + names;
 }
 
 std::string codec_text(const Explanation& explanation) {
@@ -50,183 +39,231 @@ std::string codec_text(const Explanation& explanation) {
     return resolution.needs_scheme ? "kept as stored"
                                    : "kept as stored; not a float, so no policy is needed";
   if (resolution.codec == nullptr)
-    return resolution.scheme ? "none: " + short_codec(resolution.scheme->format) + " does not fit"
+    return resolution.scheme ? "none: " + short_name(resolution.scheme->format) + " does not fit"
                              : std::string("none: no scheme covers this path");
-  std::string text = short_codec(resolution.codec->info().id());
+  const CodecInfo& info = resolution.codec->info();
+  std::string text = short_name(info.id());
   if (resolution.used_fallback && resolution.scheme)
-    text += " instead of " + short_codec(resolution.scheme->format);
-  if (explanation.facts) {
-    const bool exact = resolution.codec->info().stores_exactly(explanation.facts->weight.dtype);
-    text += fmt::format(", {} for {}", exact ? "lossless" : "lossy", explanation.facts->encoding);
-  }
+    text += " instead of " + short_name(resolution.scheme->format);
+  if (explanation.facts)
+    return text + fmt::format(", {} for {}", explanation.lossless ? "lossless" : "lossy",
+                              explanation.facts->encoding);
+  return text +
+         fmt::format(", {:.4g} bits an element, {}", info.bits_per_weight, lossless_for(info));
+}
+
+/// What the codec needs, where no weight says whether it fits.
+std::string about_codec(const Explanation& explanation, std::size_t width) {
+  const Codec* codec = explanation.resolution.codec;
+  if (codec == nullptr || explanation.facts) return {};
+  std::string out = labelled("stores", escape_for_display(codec->info().summary), width);
+  if (explanation.value.scope == Scope::constant)
+    out += labelled("support", "a checkpoint (-c) tells whether the weight's shape fits", width);
+  return out;
+}
+
+std::string support_text(const Explanation& explanation) {
+  const WeightResolution& resolution = explanation.resolution;
+  const std::string shape = explanation.facts->weight.shape.to_string();
+  const std::string asked = short_name(resolution.scheme->format);
+  if (explanation.support->ok) return fmt::format("{} can store {}", asked, shape);
+  std::string text = fmt::format("{} cannot store {}: {}", asked, shape,
+                                 escape_for_display(explanation.support->reason));
+  if (!resolution.used_fallback) return text + "; there is no fallback";
+  for (const KeyDecision& decision : resolution.decisions)
+    if (decision.key == "fallback" && decision.policy != nullptr)
+      text += fmt::format("; the fallback {} is set by {}", short_name(decision.value),
+                          place_text(*explanation.policy, decision.place));
   return text;
 }
 
 std::string weight_text(const Explanation& explanation, std::size_t width) {
   if (!explanation.facts) return {};
   const WeightFacts& facts = *explanation.facts;
-  std::string out =
-      fmt::format("  weight   {} {}, {}\n", facts.encoding, facts.weight.shape.to_string(),
-                  exact_bytes(explanation.source_bytes));
-  if (explanation.bytes)
-    out += fmt::format("  stored   {}, {}, {}; {}\n", to_string(explanation.form.encoding),
-                       to_string(explanation.form.order), to_string(explanation.form.residency),
-                       exact_bytes(*explanation.bytes));
-  const WeightResolution& resolution = explanation.resolution;
-  if (!resolution.fallback_reason.empty())
-    out +=
-        "  fallback " +
-        wrapped(escape_for_display(resolution.fallback_reason), width, kLabelWidth, kLabelWidth) +
-        "\n";
-  return out;
+  std::string out;
+  if (explanation.support) out += labelled("support", support_text(explanation), width);
+  out += labelled("weight",
+                  fmt::format("{} {}, {}", facts.encoding, facts.weight.shape.to_string(),
+                              exact_bytes(explanation.source_bytes)),
+                  width);
+  if (!explanation.bytes) return out;
+  std::string form =
+      fmt::format("{}, {}, {}", to_string(explanation.form.encoding),
+                  to_string(explanation.form.order), to_string(explanation.form.residency));
+  if (explanation.form.orientation != Orientation::out_in)
+    form += fmt::format(", {}", to_string(explanation.form.orientation));
+  return out +
+         labelled("stored",
+                  fmt::format("{}; {}, {} of the source", form, exact_bytes(*explanation.bytes),
+                              percent(*explanation.bytes, explanation.source_bytes)),
+                  width);
 }
 
 std::string policies_text(const Explanation& explanation) {
-  const WeightResolution& resolution = explanation.resolution;
-  if (resolution.policies.empty())
-    return fmt::format("\nNo policy in {} covers it.\n",
-                       escape_for_display(explanation.policy_file));
+  const Policy& policy = *explanation.policy;
+  const auto& entries = explanation.resolution.policies;
+  if (entries.empty())
+    return fmt::format("\nNo policy in {} covers it.\n", escape_for_display(policy.file()));
   std::string out = fmt::format("\nPolicies that cover it, widest first ({}):\n",
-                                escape_for_display(explanation.policy_file));
-  for (const PolicyEntry* entry : resolution.policies) {
-    out += fmt::format("  line {:>4}  {}\n", entry->place.line,
-                       escape_for_display(entry->pattern.text()));
-    for (const auto& [key, value] : keys_set_by(*entry))
-      out += fmt::format("             {} = {}\n", key, short_codec(escape_for_display(value)));
+                                escape_for_display(policy.file()));
+  std::size_t widest = 0;
+  for (const PolicyEntry* entry : entries)
+    widest = std::max(widest, display_width(place_text(policy, entry->place)));
+  for (const PolicyEntry* entry : entries) {
+    std::string place = place_text(policy, entry->place);
+    place.append(widest - display_width(place), ' ');
+    out += fmt::format("  {}  {}\n", place, escape_for_display(entry->pattern.text()));
+    for (const SetKey& key : keys_set_by(*entry)) {
+      out += fmt::format("{:{}}{} = {}", "", widest + 6, key.name, short_name(key.value));
+      if (key.place.source != entry->place.source)
+        out += fmt::format(" ({})", place_text(policy, key.place));
+      out += "\n";
+    }
   }
   return out;
 }
 
-std::string overrides_text(const KeyDecision& decision) {
-  std::string out;
-  for (std::size_t i = 0; i < decision.overridden.size(); ++i) {
-    const std::string value = value_set_by(*decision.overridden[i], decision.key);
-    if (!out.empty()) out += ", ";
-    out += fmt::format("line {} ({})", decision.overridden_places[i].line,
-                       short_codec(escape_for_display(value)));
+/// A row a value: the one that holds, those it overrides, and those it replaces in other files.
+void add_key_rows(const Explanation& explanation, const KeyDecision& decision, Table& table) {
+  const Policy& policy = *explanation.policy;
+  if (decision.policy == nullptr) {
+    table.add({decision.key, short_name(decision.value), "default"});
+    return;
   }
-  return out;
+  table.add({decision.key, short_name(decision.value),
+             place_text(policy, decision.place, *decision.policy)});
+  for (const ReplacedValue& replaced : decision.replaced)
+    table.add({"", "",
+               fmt::format("  replaces {} ({})", short_name(replaced.value),
+                           place_text(policy, replaced.place))});
+  // The narrowest first: it would decide next.
+  for (std::size_t i = decision.overridden.size(); i-- > 0;)
+    table.add(
+        {"", "",
+         fmt::format("  overrides {} ({})",
+                     short_name(overridden_value(explanation.resolution, decision, i)),
+                     place_text(policy, decision.overridden_places[i], *decision.overridden[i]))});
 }
 
-std::string keys_text(const WeightResolution& resolution, std::size_t width) {
+std::string keys_text(const Explanation& explanation, std::size_t width) {
   using enum Table::Align;
-  Table table({{"KEY", left}, {"VALUE", left}, {"SET BY", left}, {"OVERRIDES", left}});
-  for (const KeyDecision& decision : resolution.decisions)
-    table.add({decision.key, short_codec(escape_for_display(decision.value)),
-               decision.policy != nullptr ? fmt::format("line {}", decision.place.line)
-                                          : std::string("default"),
-               overrides_text(decision)});
+  Table table({{"KEY", left}, {"VALUE", left}, {"SET BY", left}});
+  for (const KeyDecision& decision : explanation.resolution.decisions)
+    add_key_rows(explanation, decision, table);
   return "\n" + table.render(width);
 }
 
-void write_policies(JsonWriter& json, const WeightResolution& resolution) {
-  json.begin_array();
-  for (const PolicyEntry* entry : resolution.policies) {
-    json.begin_object().key("pattern").string(entry->pattern.text());
-    json.key("line").integer(entry->place.line);
-    json.key("sets").begin_object();
-    for (const auto& [key, value] : keys_set_by(*entry)) json.key(key).string(value);
-    json.end_object().end_object();
+std::string outcome_text(const Policy& policy, const SchemeVerdict& verdict) {
+  using enum SchemeVerdict::Outcome;
+  switch (verdict.outcome) {
+    case chosen:
+      return "chosen";
+    case agrees:
+      return "says the same as the chosen one";
+    case other_values:
+      return "for other values";
+    case less_specific:
+      return fmt::format("{} of the same policy is more specific",
+                         place_text(policy, verdict.by->place));
+    case overridden:
+      return fmt::format("overridden by {}",
+                         place_text(policy, verdict.by->place, *verdict.by_policy));
   }
-  json.end_array();
+  return {};
 }
 
-void write_keys(JsonWriter& json, const WeightResolution& resolution) {
-  json.begin_array();
-  for (const KeyDecision& decision : resolution.decisions) {
-    json.begin_object().key("key").string(decision.key);
-    json.key("value").string(decision.value);
-    json.key("policy");
-    decision.policy != nullptr ? json.string(decision.policy->pattern.text()) : json.null();
-    json.key("line");
-    decision.policy != nullptr ? json.integer(decision.place.line) : json.null();
-    json.key("overrides").begin_array();
-    for (std::size_t i = 0; i < decision.overridden.size(); ++i) {
-      const PolicyEntry& entry = *decision.overridden[i];
-      json.begin_object().key("pattern").string(entry.pattern.text());
-      json.key("line").integer(decision.overridden_places[i].line);
-      json.key("value").string(value_set_by(entry, decision.key)).end_object();
-    }
-    json.end_array().end_object();
-  }
-  json.end_array();
+std::string schemes_text(const Explanation& explanation, std::size_t width) {
+  const std::vector<SchemeVerdict>& schemes = explanation.resolution.schemes;
+  // One that is chosen among none needs no table: the key `format` says it.
+  const bool plain = std::all_of(schemes.begin(), schemes.end(), [](const SchemeVerdict& one) {
+    return one.outcome == SchemeVerdict::Outcome::chosen;
+  });
+  if (plain || !explanation.resolution.needs_scheme) return {};
+  using enum Table::Align;
+  Table table({{"SCHEME", left}, {"FORMAT", left}, {"FOR", left}, {"OUTCOME", left}});
+  for (const SchemeVerdict& verdict : schemes)
+    table.add({place_text(*explanation.policy, verdict.scheme->place),
+               short_name(verdict.scheme->scheme.format), claim_text(verdict.scheme->scheme),
+               outcome_text(*explanation.policy, verdict)});
+  return "\n" + table.render(width);
 }
 
-void write_weight(JsonWriter& json, const Explanation& explanation) {
-  if (!explanation.facts) {
-    json.null();
-    return;
+std::string groups_text(const Explanation& explanation, std::size_t width) {
+  if (explanation.groups.empty()) return {};
+  std::string out = "\nGroups it is in:\n";
+  for (const GroupMembership& membership : explanation.groups) {
+    const PolicyGroup& group = *membership.group;
+    std::string same;
+    for (const std::string& each : group.same) same += (same.empty() ? "" : ", ") + each;
+    out += "  " +
+           wrapped(fmt::format("{}, {}: {}; same {}", place_text(*explanation.policy, group.place),
+                               escape_for_display(group.name),
+                               escape_for_display(group.paths.text()), same),
+                   width, 6, 2) +
+           "\n";
+    for (const std::string& other : membership.others)
+      out += "      " + escape_for_display(other) + "\n";
+    if (explanation.facts && membership.others.empty())
+      out += "      no other weight of this checkpoint\n";
   }
-  json.begin_object().key("shape");
-  write_shape(json, explanation.facts->weight.shape);
-  json.key("source").string(explanation.facts->encoding);
-  json.key("source_bytes").integer(explanation.source_bytes);
-  json.key("stored");
-  if (explanation.bytes) {
-    json.begin_object().key("encoding").string(to_string(explanation.form.encoding));
-    json.key("order").string(to_string(explanation.form.order));
-    json.key("orientation").string(to_string(explanation.form.orientation));
-    json.key("residency").string(to_string(explanation.form.residency));
-    json.key("bytes").integer(*explanation.bytes).end_object();
-  } else {
-    json.null();
-  }
-  json.key("fallback_reason");
+  return out;
+}
+
+/// What there is to do: "add to synps.toml:".
+std::string cure_text(const Policy& policy, const WhyNot& why_not) {
+  std::string text;
+  if (!why_not.declare.empty())
+    text = fmt::format("add {} to the `formats` of [myelin]", toml_quoted_key(why_not.declare));
+  if (why_not.paste.empty()) return text + ".";
+  if (!text.empty()) text += ", and ";
+  std::string places;
+  for (const SourcePlace& place : why_not.replaces)
+    places += (places.empty() ? "" : " and ") + place_text(policy, place);
+  if (places.empty()) return text + "add to " + escape_for_display(policy.file()) + ":";
+  return text + "write in place of the scheme at " + places + ":";
+}
+
+std::string why_not_text(const Policy& policy, const WhyNot& why_not, std::size_t width) {
+  const bool keep = why_not.format == CodecRef::keep().name;
+  const std::string format = keep ? "kept as stored" : short_name(why_not.format);
+  if (why_not.already) return fmt::format("\nIt already is {}.\n", format);
+  std::string out = fmt::format("\nWhy it is not {}:\n", format);
+  for (const std::string& reason : why_not.reasons)
+    out += "  - " + wrapped(escape_for_display(reason), width, 4, 4) + "\n";
+  if (why_not.paste.empty() && why_not.declare.empty())
+    return out + fmt::format("\nNo scheme can make it {}.\n", format);
+  out += "\n" +
+         wrapped(fmt::format("To have it {}, {}", format, cure_text(policy, why_not)), width, 2) +
+         "\n";
+  return why_not.paste.empty() ? out : out + "\n" + why_not.paste;
+}
+
+/// The codec in words, and what the weight is and becomes.
+std::string head_text(const Explanation& explanation, std::size_t width) {
   const WeightResolution& resolution = explanation.resolution;
-  resolution.fallback_reason.empty() ? json.null() : json.string(resolution.fallback_reason);
-  json.end_object();
+  const Value& value = explanation.value;
+  std::string out = escape_for_display(value.path) + "\n";
+  if (value.scope != Scope::constant)
+    out += labelled(
+        "value", fmt::format("{}, {}", to_string(value.scope), to_string(value.lifetime)), width);
+  out += labelled("codec", codec_text(explanation), width);
+  out += labelled("dtype", resolution.needs_scheme ? resolution.dtype : "none", width);
+  return out + about_codec(explanation, width) + weight_text(explanation, width);
 }
 
 }  // namespace
 
-std::vector<std::pair<std::string, std::string>> keys_set_by(const PolicyEntry& entry) {
-  std::vector<std::pair<std::string, std::string>> sets;
-  for (const PolicyKey& key : entry.keys) sets.emplace_back(key.name, key.value);
-  const Scheme* claims = nullptr;
-  for (const PolicyScheme& scheme : entry.schemes) {
-    if (!claims_weights(scheme.scheme))
-      sets.emplace_back(fmt::format("format.{}.{}", to_string(scheme.scheme.scope),
-                                    to_string(scheme.scheme.lifetime)),
-                        scheme.scheme.format);
-    else if (claims == nullptr || specificity(scheme.scheme) > specificity(*claims))
-      claims = &scheme.scheme;
-  }
-  if (claims != nullptr) sets.emplace_back("format", claims->format);
-  std::sort(sets.begin(), sets.end());
-  return sets;
-}
-
-std::string explain_text(const Explanation& explanation, std::size_t width) {
-  const WeightResolution& resolution = explanation.resolution;
-  std::string out = escape_for_display(explanation.path) + "\n";
-  out += "  codec    " + codec_text(explanation) + "\n";
-  out += "  dtype    " + (resolution.needs_scheme ? resolution.dtype : "none") + "\n";
-  out += weight_text(explanation, width);
-  out += policies_text(explanation) + keys_text(resolution, width);
-  if (!resolution.warning.empty())
-    out += "\n" + wrapped("warning: " + escape_for_display(resolution.warning), width, 4) + "\n";
-  return out;
-}
-
-std::string explain_json(const Explanation& explanation) {
-  const WeightResolution& resolution = explanation.resolution;
-  const std::string codec = codec_name(explanation);
-  JsonWriter json;
-  json.begin_object().key("path").string(explanation.path);
-  json.key("codec");
-  codec.empty() ? json.null() : json.string(codec);
-  json.key("dtype");
-  resolution.needs_scheme ? json.string(resolution.dtype) : json.null();
-  json.key("policies");
-  write_policies(json, resolution);
-  json.key("keys");
-  write_keys(json, resolution);
-  json.key("weight");
-  write_weight(json, explanation);
-  json.key("warning");
-  resolution.warning.empty() ? json.null() : json.string(resolution.warning);
-  json.end_object();
-  return json.take() + "\n";
+std::string explain_text(const Explanation& explanation, const WhyNot* why_not, std::size_t width) {
+  std::string warning;
+  if (!explanation.resolution.warning.empty())
+    warning = "\n" +
+              wrapped("warning: " + escape_for_display(explanation.resolution.warning), width, 4) +
+              "\n";
+  const std::string head = head_text(explanation, width);
+  if (why_not != nullptr)
+    return head + warning + why_not_text(*explanation.policy, *why_not, width);
+  return head + policies_text(explanation) + keys_text(explanation, width) +
+         schemes_text(explanation, width) + groups_text(explanation, width) + warning;
 }
 
 }  // namespace synps::cli

@@ -9,12 +9,16 @@
 #include <CLI/Formatter.hpp>
 #include <charconv>
 #include <map>
+#include <set>
+#include <string_view>
 
 #include "failures.h"
 #include "synps/artifact_reader.h"
 #include "synps/builtin_codecs.h"
+#include "synps/codec_package.h"
 #include "synps/file.h"
 #include "synps/plan.h"
+#include "synps/stored_codec.h"
 #include "text.h"
 
 namespace synps::cli {
@@ -65,6 +69,28 @@ void add_all_option(CLI::App& command, bool& all) {
   command.add_flag("-a,--all", all, "One row a weight, nothing folded");
 }
 
+void add_package_option(CLI::App& command, std::vector<std::string>& packages) {
+  command.add_option("--package", packages, "A codec package: its name and its shared object")
+      ->type_name("NAME=PATH")
+      ->allow_extra_args(false);  // an argument that follows is not one more package
+}
+
+CodecRegistry registry_with(const std::vector<std::string>& packages) {
+  CodecRegistry registry = make_builtin_registry();
+  std::set<std::string_view> names;
+  for (const std::string& package : packages) {
+    const std::size_t equals = package.find('=');
+    if (equals == 0 || equals == std::string::npos || equals + 1 == package.size())
+      throw usage_error("--package needs a name and a file: found " + quote(package),
+                        "such as --package q8_row=./q8_row.so");
+    const std::string name = package.substr(0, equals);
+    if (!names.insert(std::string_view(package).substr(0, equals)).second)
+      throw usage_error("--package names " + quote(name) + " twice");
+    add_codec_package(registry, name, package.substr(equals + 1));
+  }
+  return registry;
+}
+
 bool is_artifact(const std::string& path) {
   return status_of(path).kind == FileStatus::Kind::regular && ArtifactReader::recognises(path);
 }
@@ -77,22 +103,41 @@ Checkpoint open_checkpoint(const std::string& path) {
   return checkpoint;
 }
 
-Policy load_policy(const std::string& given) {
-  if (given.empty()) {
-    FileStatus status;
-    if (Os::posix().status(kDefaultPolicy, true, status) == -ENOENT) {
-      Problem problem;
-      problem.code = ErrorCode::usage;
-      problem.what = "no policy was named with -p, and there is no synps.toml in this folder";
-      problem.hint = "name one, or copy synps.toml.example to synps.toml and edit it";
-      throw Error(std::move(problem));
-    }
+std::string policy_file(const std::string& given) {
+  if (!given.empty()) return given;
+  FileStatus status;
+  if (Os::posix().status(kDefaultPolicy, true, status) == -ENOENT) {
+    Problem problem;
+    problem.code = ErrorCode::usage;
+    problem.what = "no policy was named with -p, and there is no synps.toml in this folder";
+    problem.hint = "name one, or write one: `synps init CHECKPOINT -o synps.toml`";
+    throw Error(std::move(problem));
   }
-  Policy policy = Policy::load(given.empty() ? kDefaultPolicy : given, builtin_registry());
+  return kDefaultPolicy;
+}
+
+PolicyOptions policy_options(const CodecRegistry& codecs) {
+  PolicyOptions options;
+  std::vector<std::string>& given = options.given_packages;
+  for (const Codec* codec : codecs.all()) {
+    const CodecInfo& info = codec->info();
+    if (!info.file.empty() && (given.empty() || given.back() != info.package))
+      given.push_back(info.package);  // all() is in order of packages
+  }
+  return options;
+}
+
+Policy load_policy(const std::string& given, const CodecRegistry& codecs) {
+  Policy policy = Policy::load(policy_file(given), codecs, policy_options(codecs));
   spdlog::info("{}: {}", escape_for_display(policy.file()),
                policy.entries().size() == 1 ? "1 policy"
                                             : fmt::format("{} policies", policy.entries().size()));
   return policy;
+}
+
+void log_missing_codecs(const ArtifactReader& artifact, const CodecRegistry& codecs) {
+  for (const Problem& problem : missing_codecs(artifact.path(), artifact.index().weights, codecs))
+    spdlog::warn("{}", to_string(problem));
 }
 
 void log_warnings(const Plan& plan) {

@@ -1,8 +1,11 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
+#include "synps/artifact_reader.h"
 #include "synps/checkpoint.h"
+#include "synps/codec_registry.h"
 #include "synps/plan.h"
 #include "synps/policy.h"
 
@@ -17,6 +20,13 @@ void add_policy_option(CLI::App& command, std::string& policy);
 void add_jobs_option(CLI::App& command, unsigned& jobs);
 void add_json_option(CLI::App& command, bool& json);
 void add_all_option(CLI::App& command, bool& all);
+/// `--package NAME=PATH`, any number of times. For registry_with().
+void add_package_option(CLI::App& command, std::vector<std::string>& packages);
+
+/// The built-in codecs and those of `packages`, each NAME=PATH. Whatever uses codecs of the
+/// registry (a Policy, a Plan, an Artifact) must not outlive it. Throws Error(usage) for one that
+/// is not NAME=PATH or a name given twice, Error(package) for a package that cannot be used.
+CodecRegistry registry_with(const std::vector<std::string>& packages);
 
 /// Whether `path` is a file that says it is an artifact. Throws Error(io) when there is no such
 /// file.
@@ -25,9 +35,22 @@ bool is_artifact(const std::string& path);
 /// Checkpoint::open, logged.
 Checkpoint open_checkpoint(const std::string& path);
 
-/// Loads the policy `given`, or `synps.toml` in the working folder when that is empty. Throws
+/// The policy file `given`, or `synps.toml` in the working folder when that is empty. Throws
 /// Error(usage) when there is neither.
-Policy load_policy(const std::string& given);
+std::string policy_file(const std::string& given);
+
+/// How policies are read with registry_with()'s codecs: packages of the command line win over those
+/// of the same name in the file.
+PolicyOptions policy_options(const CodecRegistry& codecs);
+
+/// Loads the policy `given`, or `synps.toml` in the working folder when that is empty. `codecs` is
+/// registry_with() the command line's packages; the policy may name more. Throws Error(usage) when
+/// there is neither file.
+Policy load_policy(const std::string& given, const CodecRegistry& codecs);
+
+/// Warns of codecs that the weights of an artifact need and `codecs` has not: what is about to be
+/// shown or checked does not need them, but loading the artifact does.
+void log_missing_codecs(const ArtifactReader& artifact, const CodecRegistry& codecs);
 
 /// Logs what is allowed but most likely not meant about the weights of a checkpoint whose plan
 /// has been made.

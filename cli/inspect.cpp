@@ -3,6 +3,7 @@
 #include <CLI/Formatter.hpp>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "commands.h"
 #include "inputs.h"
@@ -22,6 +23,7 @@ constexpr const char* kFooter =
 
 struct Options {
   std::string input;
+  std::vector<std::string> packages;
   bool all = false;
   bool json = false;
 };
@@ -33,10 +35,14 @@ void print(const Input& input, const Options& options) {
 }
 
 int run(const Options& options) {
-  if (is_artifact(options.input))
-    print(ArtifactReader(options.input), options);
-  else
+  const CodecRegistry codecs = registry_with(options.packages);
+  if (is_artifact(options.input)) {
+    const ArtifactReader artifact(options.input);
+    print(artifact, options);
+    log_missing_codecs(artifact, codecs);
+  } else {
     print(open_checkpoint(options.input), options);
+  }
   return 0;
 }
 
@@ -50,6 +56,7 @@ Command make_inspect(CLI::App& program, const CommonOptions&) {
   command->add_option("INPUT", options->input, "An artifact, or a checkpoint")
       ->type_name("")
       ->required();
+  add_package_option(*command, options->packages);
   add_all_option(*command, options->all);
   add_json_option(*command, options->json);
   return {command, [options] { return run(*options); }};

@@ -8,6 +8,7 @@
 #include <CLI/Formatter.hpp>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "commands.h"
 #include "inputs.h"
@@ -37,6 +38,7 @@ struct Options {
   std::string checkpoint;
   std::string output;
   std::string policy;
+  std::vector<std::string> packages;
   bool force = false;
   bool dry_run = false;
   bool allow_overflow = false;
@@ -124,6 +126,14 @@ std::string packed_json(const WeightReport& report, const PackReport& packed) {
   return json.take() + "\n";
 }
 
+/// Inputs besides the checkpoint, which the output must not replace.
+std::vector<FileIdentity> protected_files(const Policy& policy) {
+  std::vector<FileIdentity> files{identity_of(policy.file())};
+  for (const Codec* codec : policy.codecs().all())
+    if (!codec->info().file.empty()) files.push_back(identity_of(codec->info().file));
+  return files;
+}
+
 PackReport pack_with_progress(const Checkpoint& checkpoint, const Plan& plan, const Policy& policy,
                               const Options& options, bool quiet) {
   const GracefulStop graceful;
@@ -135,16 +145,17 @@ PackReport pack_with_progress(const Checkpoint& checkpoint, const Plan& plan, co
   how.progress = [&bar](std::uint64_t done, std::uint64_t total) {
     return bar.update(done, total);
   };
-  how.protected_files = {identity_of(policy.file())};
+  how.protected_files = protected_files(policy);
   return pack(checkpoint, plan, options.output, how);
 }
 
 /// The plan, after the checks that packing would make of its output.
-int dry_run(const Checkpoint& checkpoint, const WeightReport& report, const Options& options) {
+int dry_run(const Checkpoint& checkpoint, const Policy& policy, const WeightReport& report,
+            const Options& options) {
   AtomicFile::Options output;
   output.replace = options.force;
   output.inputs = checkpoint.inputs();
-  output.inputs.push_back(identity_of(report.policy_file));
+  for (const FileIdentity& file : protected_files(policy)) output.inputs.push_back(file);
   AtomicFile::check(Os::posix(), options.output, output);
   write_output(options.json ? plan_json(report)
                             : plan_text(report, options.checkpoint, options.all, output_width()));
@@ -153,11 +164,12 @@ int dry_run(const Checkpoint& checkpoint, const WeightReport& report, const Opti
 
 int run(const Options& options, const CommonOptions& common) {
   const Checkpoint checkpoint = open_checkpoint(options.checkpoint);
-  const Policy policy = load_policy(options.policy);
+  const CodecRegistry codecs = registry_with(options.packages);
+  const Policy policy = load_policy(options.policy, codecs);
   const Plan plan = make_plan(checkpoint, policy, {.allow_unmatched = options.allow_unmatched});
   log_warnings(plan);
   const WeightReport report = report_plan(plan, policy);
-  if (options.dry_run) return dry_run(checkpoint, report, options);
+  if (options.dry_run) return dry_run(checkpoint, policy, report, options);
 
   spdlog::info("{}: writing {}", escape_for_display(options.output),
                exact_bytes(plan.artifact_bytes));
@@ -180,6 +192,7 @@ Command make_pack(CLI::App& program, const CommonOptions& common) {
       ->type_name("FILE")
       ->required();
   add_policy_option(*command, options->policy);
+  add_package_option(*command, options->packages);
   command->add_flag("-f,--force", options->force, "Replace an output that exists");
   add_jobs_option(*command, options->jobs);
   command->add_flag("-n,--dry-run", options->dry_run, "Only show the plan; write nothing");

@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "commands.h"
 #include "failures.h"
@@ -29,6 +30,7 @@ constexpr const char* kFooter =
 struct Options {
   std::string input;
   std::string policy;
+  std::vector<std::string> packages;
   bool allow_unmatched = false;
   bool all = false;
   bool json = false;
@@ -40,16 +42,18 @@ void print(const WeightReport& report, const Options& options) {
 }
 
 int run(const Options& options) {
+  const CodecRegistry codecs = registry_with(options.packages);
   if (is_artifact(options.input)) {
     if (!options.policy.empty() || options.allow_unmatched)
       throw usage_error("a policy has no say in how an artifact loads",
                         "leave out --policy and --allow-unmatched, or name a checkpoint");
     const ArtifactReader artifact(options.input);
     print(report_artifact(artifact), options);
+    log_missing_codecs(artifact, codecs);
     return 0;
   }
   const Checkpoint checkpoint = open_checkpoint(options.input);
-  const Policy policy = load_policy(options.policy);
+  const Policy policy = load_policy(options.policy, codecs);
   const Plan plan = make_plan(checkpoint, policy, {.allow_unmatched = options.allow_unmatched});
   log_warnings(plan);
   print(report_plan(plan, policy), options);
@@ -66,6 +70,7 @@ Command make_plan_command(CLI::App& program, const CommonOptions&) {
       ->type_name("")
       ->required();
   add_policy_option(*command, options->policy);
+  add_package_option(*command, options->packages);
   command->add_flag("--allow-unmatched", options->allow_unmatched, "Policies may match no weight");
   add_all_option(*command, options->all);
   add_json_option(*command, options->json);

@@ -7,13 +7,13 @@
 #include <CLI/Formatter.hpp>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "commands.h"
 #include "inputs.h"
 #include "path_folding.h"
 #include "progress_bar.h"
 #include "standard_streams.h"
-#include "synps/builtin_codecs.h"
 #include "synps/json_writer.h"
 #include "text.h"
 
@@ -30,6 +30,7 @@ constexpr const char* kFooter =
 struct Options {
   std::string artifact;
   std::string output;
+  std::vector<std::string> packages;
   bool force = false;
   bool json = false;
 };
@@ -55,7 +56,7 @@ std::string unpacked_json(const UnpackReport& report) {
   return json.take() + "\n";
 }
 
-UnpackReport unpack_with_progress(const Options& options, bool quiet) {
+UnpackReport unpack_with_progress(const Options& options, const CodecRegistry& codecs, bool quiet) {
   const GracefulStop graceful;
   ProgressBar bar("unpacking", quiet);
   UnpackOptions how;
@@ -63,11 +64,12 @@ UnpackReport unpack_with_progress(const Options& options, bool quiet) {
   how.progress = [&bar](std::uint64_t done, std::uint64_t total) {
     return bar.update(done, total);
   };
-  return unpack(options.artifact, options.output, builtin_registry(), how);
+  return unpack(options.artifact, options.output, codecs, how);
 }
 
 int run(const Options& options, const CommonOptions& common) {
-  const UnpackReport report = unpack_with_progress(options, common.quiet);
+  const CodecRegistry codecs = registry_with(options.packages);
+  const UnpackReport report = unpack_with_progress(options, codecs, common.quiet);
   write_output(options.json ? unpacked_json(report) : unpacked_text(report, options));
   return 0;
 }
@@ -86,6 +88,7 @@ Command make_unpack(CLI::App& program, const CommonOptions& common) {
       ->type_name("FILE")
       ->required();
   command->add_flag("-f,--force", options->force, "Replace an output that exists");
+  add_package_option(*command, options->packages);
   add_json_option(*command, options->json);
   return {command, [options, &common] { return run(*options, common); }};
 }

@@ -7,13 +7,13 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "commands.h"
 #include "failures.h"
 #include "inputs.h"
 #include "progress_bar.h"
 #include "standard_streams.h"
-#include "synps/builtin_codecs.h"
 #include "text.h"
 #include "verify_output.h"
 
@@ -31,12 +31,13 @@ constexpr const char* kFooter =
 struct Options {
   std::string artifact;
   std::string against;
+  std::vector<std::string> packages;
   unsigned jobs = 0;
   bool all = false;
   bool json = false;
 };
 
-VerifyReport verify_with_progress(const Options& options, bool quiet) {
+VerifyReport verify_with_progress(const Options& options, const CodecRegistry& codecs, bool quiet) {
   std::optional<Checkpoint> checkpoint;
   if (!options.against.empty()) checkpoint.emplace(open_checkpoint(options.against));
   ProgressBar bar("verifying", quiet);
@@ -46,7 +47,7 @@ VerifyReport verify_with_progress(const Options& options, bool quiet) {
   how.progress = [&bar](std::uint64_t done, std::uint64_t total) {
     return bar.update(done, total);
   };
-  return verify(options.artifact, builtin_registry(), how);
+  return verify(options.artifact, codecs, how);
 }
 
 /// `package:export` of every weight of an artifact that opens, else nothing.
@@ -62,13 +63,24 @@ std::map<std::string, std::string> codecs_in(const std::string& artifact) {
   return codecs;
 }
 
+/// Without a checkpoint nothing is decoded, and a codec may be missing.
+void warn_of_missing_codecs(const std::string& artifact, const CodecRegistry& codecs) {
+  try {
+    log_missing_codecs(ArtifactReader(artifact), codecs);
+  } catch (const Error&) {
+    // What is wrong with it is in the report already.
+  }
+}
+
 int run(const Options& options, const CommonOptions& common) {
   VerifyOutcome outcome;
-  outcome.report = verify_with_progress(options, common.quiet);
+  const CodecRegistry codecs = registry_with(options.packages);
+  outcome.report = verify_with_progress(options, codecs, common.quiet);
   if (!outcome.report.weights.empty()) outcome.codecs = codecs_in(options.artifact);
   write_output(options.json ? verify_json(outcome)
                             : verify_text(outcome, options.artifact, options.against, options.all,
                                           output_width()));
+  if (options.against.empty()) warn_of_missing_codecs(options.artifact, codecs);
   if (outcome.report.ok()) return 0;
   write_error(error_lines(outcome.report.problems));
   return static_cast<int>(ErrorCode::artifact);
@@ -86,6 +98,7 @@ Command make_verify(CLI::App& program, const CommonOptions& common) {
       ->required();
   command->add_option("--against", options->against, "The checkpoint that it was packed from")
       ->type_name("CHECKPOINT");
+  add_package_option(*command, options->packages);
   add_jobs_option(*command, options->jobs);
   add_all_option(*command, options->all);
   add_json_option(*command, options->json);

@@ -77,9 +77,9 @@ std::string codec_totals_text(const WeightReport& report, std::size_t width) {
   return table.render(width);
 }
 
-std::string fallbacks_text(const WeightReport& report, std::size_t width) {
+std::string fallbacks_text(const std::vector<FallbackGroup>& groups, std::size_t width) {
   std::string out;
-  for (const FallbackGroup& group : fallback_groups(report)) {
+  for (const FallbackGroup& group : groups) {
     std::string line = fmt::format(
         "fallback: {} with rows of {}: {} instead of {}", counted(group.paths.size(), "weight"),
         counted(group.columns, "element"), short_codec(group.used), short_codec(group.wanted));
@@ -97,6 +97,10 @@ std::string fallbacks_text(const WeightReport& report, std::size_t width) {
     }
   }
   return out;
+}
+
+std::string fallbacks_text(const WeightReport& report, std::size_t width) {
+  return fallbacks_text(fallback_groups(report), width);
 }
 
 std::vector<WeightLine> weight_lines(const WeightReport& report) {
@@ -122,9 +126,9 @@ void write_codec_totals(JsonWriter& json, const WeightReport& report) {
   json.end_array();
 }
 
-void write_fallbacks(JsonWriter& json, const WeightReport& report) {
+void write_fallbacks(JsonWriter& json, const std::vector<FallbackGroup>& groups) {
   json.begin_array();
-  for (const FallbackGroup& group : fallback_groups(report)) {
+  for (const FallbackGroup& group : groups) {
     json.begin_object().key("wanted").string(group.wanted);
     json.key("codec").string(group.used);
     json.key("columns").integer(group.columns);
@@ -135,6 +139,10 @@ void write_fallbacks(JsonWriter& json, const WeightReport& report) {
     json.end_array().end_object();
   }
   json.end_array();
+}
+
+void write_fallbacks(JsonWriter& json, const WeightReport& report) {
+  write_fallbacks(json, fallback_groups(report));
 }
 
 void write_shape(JsonWriter& json, const Shape& shape) {

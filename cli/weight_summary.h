@@ -34,11 +34,13 @@ std::vector<FallbackGroup> fallback_groups(const WeightReport& report);
 
 // Parts of a report for people.
 std::string codec_totals_text(const WeightReport& report, std::size_t width);
+std::string fallbacks_text(const std::vector<FallbackGroup>& groups, std::size_t width);
 std::string fallbacks_text(const WeightReport& report, std::size_t width);
 std::vector<WeightLine> weight_lines(const WeightReport& report);
 
 // Parts of a report for programs: a value each.
 void write_codec_totals(JsonWriter& json, const WeightReport& report);
+void write_fallbacks(JsonWriter& json, const std::vector<FallbackGroup>& groups);
 void write_fallbacks(JsonWriter& json, const WeightReport& report);
 /// The fields of a weight that plan and inspect share, inside an object.
 void write_weight_fields(JsonWriter& json, const ReportedWeight& weight);

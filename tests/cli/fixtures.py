@@ -149,7 +149,36 @@ NARROW = """\
 format = "f32"
 """
 
+LAYERED = """\
+extends = "mixed.toml"
+
+[[policies."model.layers.*.mlp.*.weight".schemes]]
+format = "q8_0"
+
+[[policies."model.layers.*.mlp".schemes]]
+format = "f16"
+
+[[policies."model.layers.0.mlp.*.weight".schemes]]
+format = "bf16"
+
+[[policies."model.layers.*.self_attn".schemes]]
+scope = "internal"
+lifetime = "session"
+update = "region"
+format = "f16"
+
+[[policies."model.layers.{1..2}.self_attn".schemes]]
+scope = "internal"
+lifetime = "session"
+update = "region"
+format = "q8_0"
+
+[groups.qk]
+paths = "model.layers.*.self_attn.{q,k}_proj"
+"""
+
 POLICIES = {
+    "layered.toml": LAYERED,
     "narrow.toml": NARROW,
     "mixed.toml": MIXED,
     "f16.toml": F16,

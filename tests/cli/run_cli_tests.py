@@ -11,7 +11,7 @@ import os
 import sys
 import unittest
 
-SUITES = ["cases", "docs", "json", "output", "signals", "streams"]
+SUITES = ["cases", "check", "docs", "explain", "init", "json", "output", "policy", "signals", "streams"]
 
 
 def main():

@@ -110,8 +110,11 @@ class Json(CliTest):
         path = "model.layers.0.mlp.down_proj.weight"
         said = self.json("explain", path, "-p", "mixed.toml")
         self.assertEqual(
-            set(said), {"path", "codec", "dtype", "policies", "keys", "weight", "warning"}
+            set(said),
+            {"path", "scope", "lifetime", "codec", "dtype", "policies", "keys", "schemes", "groups",
+             "codec_info", "weight", "warning", "why_not"},
         )
+        self.assertEqual((said["scope"], said["lifetime"]), ("constant", "immutable"))
         self.assertEqual(
             (said["path"], said["codec"], said["dtype"]), (path, "q4_0:q4_0", "f32")
         )
@@ -120,13 +123,59 @@ class Json(CliTest):
         self.assertEqual(said["policies"][0]["sets"], {"fallback": "f16:f16", "format": "f32:f32"})
         self.assertEqual(said["policies"][1]["sets"], {"format": "q4_0:q4_0"})
         for policy in said["policies"]:
+            self.assertEqual(set(policy), {"pattern", "file", "line", "sets"})
+            self.assertEqual(policy["file"], "mixed.toml")
             line = fixtures.MIXED.splitlines()[policy["line"] - 1]
             self.assertIn('"%s"' % policy["pattern"], line)
         keys = {key["key"]: key for key in said["keys"]}
         self.assertEqual(keys["format"]["policy"], "model.layers.*.mlp.*.weight")
         (overridden,) = keys["format"]["overrides"]
         self.assertEqual((overridden["pattern"], overridden["value"]), ("*", "f32:f32"))
-        self.assertIsNone(said["weight"])
+        self.assertEqual(keys["format"]["replaces"], [])
+        self.assertEqual(
+            [(s["pattern"], s["format"], s["outcome"]) for s in said["schemes"]],
+            [("*", "f32:f32", "overridden"), ("model.layers.*.mlp.*.weight", "q4_0:q4_0", "chosen")],
+        )
+        self.assertEqual(said["schemes"][0]["by"],
+                         {"pattern": "model.layers.*.mlp.*.weight", "file": "mixed.toml", "line": 16})
+        self.assertEqual((said["codec_info"]["bits_per_weight"], said["codec_info"]["exact"]), (4.5, []))
+        for key in ("weight", "warning", "why_not"):
+            self.assertIsNone(said[key])
+
+    def test_explain_files_and_groups(self):
+        path = "model.layers.1.self_attn.q_proj.weight"
+        said = self.json("explain", path, "-p", "layered.toml", "-c", "tiny.safetensors")
+        (group,) = said["groups"]
+        self.assertEqual(
+            group,
+            {"name": "qk", "paths": "model.layers.*.self_attn.{q,k}_proj", "file": "layered.toml",
+             "line": fixtures.LAYERED.splitlines().index("[groups.qk]") + 1,
+             "same": ["form", "format"], "others": ["model.layers.1.self_attn.k_proj.weight"]},
+        )
+        self.assertIsNone(self.json("explain", path, "-p", "layered.toml")["groups"][0]["others"])
+        said = self.json("explain", "model.layers.1.mlp.up_proj.weight", "-p", "layered.toml")
+        self.assertEqual(
+            [(p["file"], p["pattern"]) for p in said["policies"]],
+            [("mixed.toml", "*"), ("layered.toml", "model.layers.*.mlp"),
+             ("layered.toml", "model.layers.*.mlp.*.weight")],
+        )
+        (key,) = [key for key in said["keys"] if key["key"] == "format"]
+        self.assertEqual((key["value"], key["file"], key["line"]), ("q8_0:q8_0", "layered.toml", 3))
+        self.assertEqual(key["replaces"], [{"file": "mixed.toml", "line": 16, "value": "q4_0:q4_0"}])
+        self.assertEqual(
+            [over["file"] for over in key["overrides"]], ["mixed.toml", "layered.toml"]
+        )
+
+    def test_explain_why_not(self):
+        path = "model.layers.1.mlp.up_proj.weight"
+        said = self.json("explain", path, "-p", "layered.toml", "--why-not", "q4_0")["why_not"]
+        self.assertEqual(
+            set(said), {"format", "already", "reasons", "declare", "paste", "replaces"}
+        )
+        self.assertEqual((said["format"], said["already"]), ("q4_0:q4_0", False))
+        self.assertEqual(said["paste"], f'[[policies."{path}".schemes]]\nformat = "q4_0"\n')
+        said = self.json("explain", path, "-p", "layered.toml", "--why-not", "q8_0")["why_not"]
+        self.assertEqual((said["already"], said["reasons"], said["paste"]), (True, [], None))
 
     def test_explain_with_checkpoint(self):
         plan = self.json("plan", "tiny.safetensors", "-p", "mixed.toml")
@@ -142,6 +191,13 @@ class Json(CliTest):
                 self.assertEqual(stored[key], weight[key], (weight["path"], key))
             falls_back = "mlp.down_proj" in weight["path"]
             self.assertEqual(said["weight"]["fallback_reason"] is not None, falls_back)
+            self.assertEqual(stored["lossless"], weight["lossless"])
+            support = said["weight"]["support"]
+            if weight["path"] in ("model.position_ids", "model.empty"):
+                self.assertIsNone(support)  # nothing is encoded
+            else:
+                self.assertEqual(support["ok"], not falls_back)
+                self.assertEqual(support["reason"], said["weight"]["fallback_reason"])
 
     def test_inspect_artifact(self):
         self.pack()
@@ -246,7 +302,7 @@ format = "q8_0"
                      "ternary:planes"):
             self.assertEqual(
                 set(codecs[name]),
-                {"codec", "name", "revision", "bits_per_weight", "dense", "encodes", "exact",
+                {"codec", "name", "file", "revision", "bits_per_weight", "dense", "encodes", "exact",
                  "error_bound", "summary"},
             )
         self.assertEqual(codecs["q8_0:q8_0"]["bits_per_weight"], 8.5)

@@ -93,7 +93,7 @@ class Output(CliTest):
                         ("pack", "tiny.safetensors", "-o", "x"),
                         ("explain", "w")):
             err = self.fails(2, *command, says="synps.toml")
-            self.assertIn("synps.toml.example", err)
+            self.assertIn("synps init", err)
         self.fails(4, "plan", "tiny.safetensors", "-p", "no.toml", says="no.toml")
         os.rename(self.path("mixed.toml"), self.path("synps.toml"))
         self.assertIn("synps.toml", self.ok("plan", "tiny.safetensors"))

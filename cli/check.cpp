@@ -1,0 +1,105 @@
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "check_output.h"
+#include "commands.h"
+#include "failures.h"
+#include "inputs.h"
+#include "standard_streams.h"
+#include "text.h"
+
+namespace synps::cli {
+namespace {
+
+constexpr const char* kFooter =
+    "Prints all that is wrong with a policy at once. With a checkpoint also patterns that match\n"
+    "nothing, weights that no scheme covers, and codecs that do not fit. Reads headers only.\n"
+    "\n"
+    "Exit code: 0 when nothing is wrong, also with warnings; 7 when something is, and with\n"
+    "--strict for warnings too; 6 for a limit, 9 for a codec package.\n"
+    "\n"
+    "Examples:\n"
+    "  synps check                          synps.toml by itself\n"
+    "  synps check -p synps.toml model/ --strict";
+
+struct Options {
+  std::string checkpoint;
+  std::string policy;
+  std::vector<std::string> packages;
+  bool strict = false;
+  bool allow_unmatched = false;
+  bool all = false;
+  bool json = false;
+};
+
+std::optional<Checkpoint> open_if_named(const Options& options) {
+  if (options.checkpoint.empty()) return std::nullopt;
+  if (is_artifact(options.checkpoint))
+    throw usage_error(quote(options.checkpoint) + " is an artifact, whose policy is decided",
+                      "name the checkpoint; `synps verify` checks artifacts");
+  return open_checkpoint(options.checkpoint);
+}
+
+PolicyCheck checked(const std::string& file, const CodecRegistry& codecs,
+                    const std::vector<WeightFacts>* weights, const Options& options) {
+  try {
+    return PolicyCheck::run(file, codecs, weights, {.allow_unmatched = options.allow_unmatched},
+                            policy_options(codecs));
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::io) throw;
+    PolicyCheck check;  // a file that is too large, say, is a finding like any other
+    check.problems = error.problems();
+    return check;
+  }
+}
+
+int run(const Options& options) {
+  const std::string file = policy_file(options.policy);
+  const std::optional<Checkpoint> checkpoint = open_if_named(options);
+  const CodecRegistry codecs = registry_with(options.packages);
+  std::vector<WeightFacts> weights;
+  if (checkpoint) weights = weight_facts(*checkpoint);
+  const PolicyCheck check = checked(file, codecs, checkpoint ? &weights : nullptr, options);
+  CheckReport report;
+  report.file = file;
+  report.checkpoint = options.checkpoint;
+  report.strict = options.strict;
+  report.check = &check;
+  std::optional<Plan> plan;
+  if (checkpoint && check.policy) {
+    report.weights = weights.size();
+    report.encodings = source_encodings(weights, check);
+    report.fallbacks = fallback_groups(weights, check);
+    if (check.problems.empty()) {
+      // What only the layout finds is the checkpoint's fault, such as names that collide.
+      plan = make_plan(*checkpoint, *check.policy, {.allow_unmatched = options.allow_unmatched});
+      report.plan = report_plan(*plan, *check.policy);
+    }
+  }
+  write_output(options.json ? check_json(report) : check_text(report, options.all, output_width()));
+  return report.code();
+}
+
+}  // namespace
+
+Command make_check(CLI::App& program, const CommonOptions&) {
+  const auto options = std::make_shared<Options>();
+  CLI::App* command = program.add_subcommand("check", "Say all that is wrong with a policy");
+  command->footer(kFooter);
+  command->add_option("CHECKPOINT", options->checkpoint, "Checks the policy against it, too")
+      ->type_name("");
+  add_policy_option(*command, options->policy);
+  add_package_option(*command, options->packages);
+  command->add_flag("--strict", options->strict, "Warnings are errors");
+  command->add_flag("--allow-unmatched", options->allow_unmatched, "Policies may match no weight");
+  command->add_flag("-a,--all", options->all, "Show every problem, not only the first 50");
+  add_json_option(*command, options->json);
+  return {command, [options] { return run(*options); }};
+}
+
+}  // namespace synps::cli

@@ -1,0 +1,60 @@
+#include <map>
+#include <tuple>
+
+#include "check_output.h"
+
+namespace synps::cli {
+
+int CheckReport::code() const noexcept {
+  if (!check->problems.empty()) return static_cast<int>(check->problems.front().code);
+  const bool refused = strict && !check->warnings.empty();
+  return refused ? static_cast<int>(ErrorCode::policy) : 0;
+}
+
+std::vector<SourceEncoding> source_encodings(const std::vector<WeightFacts>& weights,
+                                             const PolicyCheck& check) {
+  using enum SourceEncoding::Naming;
+  std::map<std::string, SourceEncoding> encodings;
+  for (std::size_t i = 0; i < check.resolutions.size(); ++i) {
+    const WeightFacts& facts = weights[i];
+    SourceEncoding& encoding = encodings[facts.encoding];
+    encoding.name = facts.encoding;
+    encoding.weights += 1;
+    const WeightResolution& resolution = check.resolutions[i];
+    if (resolution.keep) continue;
+    if (resolution.codec == nullptr) {
+      if (encoding.naming == not_needed) encoding.naming = open;
+    } else if (check.policy->codecs().for_dtype(facts.weight.dtype) == nullptr) {
+      encoding.naming = undecodable;
+    } else {
+      encoding.naming = check.policy->declares(facts.encoding) ? named : missing;
+    }
+  }
+  std::vector<SourceEncoding> out;
+  for (auto& [name, encoding] : encodings) out.push_back(std::move(encoding));
+  return out;
+}
+
+std::vector<FallbackGroup> fallback_groups(const std::vector<WeightFacts>& weights,
+                                           const PolicyCheck& check) {
+  std::map<std::tuple<std::string, std::string, std::uint64_t>, FallbackGroup> groups;
+  for (std::size_t i = 0; i < check.resolutions.size(); ++i) {
+    const WeightResolution& resolution = check.resolutions[i];
+    const bool stored = resolution.keep || resolution.codec != nullptr;
+    if (!resolution.used_fallback || !resolution.scheme || !stored) continue;
+    const std::string used =
+        resolution.keep ? CodecRef::keep().id() : resolution.codec->info().id();
+    const Weight& weight = weights[i].weight;
+    FallbackGroup& group = groups[{resolution.scheme->format, used, weight.shape.columns()}];
+    if (group.paths.empty()) group.reason = resolution.fallback_reason;
+    group.wanted = resolution.scheme->format;
+    group.used = used;
+    group.columns = weight.shape.columns();
+    group.paths.push_back(weight.path);
+  }
+  std::vector<FallbackGroup> out;
+  for (auto& entry : groups) out.push_back(std::move(entry.second));
+  return out;
+}
+
+}  // namespace synps::cli

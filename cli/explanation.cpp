@@ -1,0 +1,174 @@
+#include "explanation.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "synps/artifact_layout.h"
+#include "synps/checked.h"
+#include "synps/codec_registry.h"
+#include "synps/error.h"
+
+namespace synps::cli {
+namespace {
+
+/// Steps of some nanoseconds for the members of one group.
+constexpr std::uint64_t kGroupSteps = 200'000'000;
+
+const SourceTensor& tensor_of(const Checkpoint& checkpoint, const std::string& path) {
+  std::vector<std::string> paths;
+  for (const SourceTensor& tensor : checkpoint.tensors()) {
+    if (tensor.weight.path == path) return tensor;
+    paths.push_back(tensor.weight.path);
+  }
+  Problem problem;
+  problem.code = ErrorCode::usage;
+  problem.file = checkpoint.path();
+  problem.what = "there is no weight " + quote(path);
+  if (const auto near = nearest(path, paths)) problem.hint = "did you mean " + quote(*near) + "?";
+  throw Error(std::move(problem));
+}
+
+/// Bytes that the weight's entries take in an artifact: packed components are padded.
+std::uint64_t artifact_bytes(const WeightResolution& resolution, const SourceTensor& tensor,
+                             bool copied) {
+  if (copied) return tensor.bytes;
+  const std::vector<Component> components = resolution.codec->components(tensor.weight);
+  if (resolution.codec->info().dense) return components.front().bytes;
+  const bool is_volatile = resolution.scheme && resolution.scheme->is_volatile;
+  std::uint64_t sum = 0;
+  for (const Component& component : components) {
+    const auto padded =
+        checked_round_up(component.bytes, is_volatile ? kPageAlignment : kPackedAlignment);
+    const auto next = padded ? checked_add(sum, *padded) : std::nullopt;
+    if (!next)
+      throw Error(Problem{.code = ErrorCode::limit,
+                          .what = "the weight " + quote(tensor.weight.path) + " is too large"});
+    sum = *next;
+  }
+  return sum;
+}
+
+/// What becomes of the weight, as far as its own policy decides it.
+void add_weight(Explanation& explanation, const SourceTensor& tensor) {
+  const WeightResolution& resolution = explanation.resolution;
+  const CodecRegistry& codecs = explanation.policy->codecs();
+  explanation.source_bytes = tensor.bytes;
+  const bool empty = tensor.weight.shape.elements() == 0;
+  if (resolution.needs_scheme && resolution.scheme && !empty)
+    if (const Codec* asked = codecs.resolve(resolution.scheme->format))
+      explanation.support = asked->supports(tensor.weight);
+  const Codec* source = codecs.for_dtype(tensor.weight.dtype);
+  const bool copied = empty || resolution.keep || resolution.codec == source;
+  if (!resolution.keep && resolution.codec == nullptr) return;
+  const Codec* codec = copied ? source : resolution.codec;
+  explanation.stored_codec = codec != nullptr ? codec->info().id() : CodecRef::keep().id();
+  explanation.bytes = artifact_bytes(resolution, tensor, copied);
+  explanation.lossless = copied || resolution.codec->info().stores_exactly(tensor.weight.dtype);
+  explanation.form = resolve_packed_form(resolution.form, !copied,
+                                         copied ? std::string() : resolution.codec->info().id());
+}
+
+std::vector<std::string> other_members(const PolicyGroup& group, const std::string& path,
+                                       const Checkpoint& checkpoint) {
+  std::uint64_t steps = kGroupSteps;
+  const std::u32string key = group.paths.wildcard_key(path, steps);
+  std::vector<std::string> others;
+  for (const SourceTensor& tensor : checkpoint.tensors()) {
+    const std::string& other = tensor.weight.path;
+    if (other != path && group.paths.covers(other, steps) &&
+        group.paths.wildcard_key(other, steps) == key)
+      others.push_back(other);
+  }
+  return others;
+}
+
+bool claims_weights(const Scheme& scheme) noexcept {
+  return (scheme.scope == Scope::any || scheme.scope == Scope::constant) &&
+         (scheme.lifetime == Lifetime::any || scheme.lifetime == Lifetime::immutable);
+}
+
+/// How narrowly a scheme that claims weights claims them: named fields count, `any` does not.
+int specificity(const Scheme& scheme) noexcept {
+  return (scheme.scope == Scope::constant ? 1 : 0) +
+         (scheme.lifetime == Lifetime::immutable ? 1 : 0);
+}
+
+}  // namespace
+
+Explanation explain_value(const Policy& policy, Value value, const Checkpoint* checkpoint) {
+  Explanation explanation;
+  explanation.policy = &policy;
+  explanation.value = std::move(value);
+  const std::string& path = explanation.value.path;
+  ExplainRequest request{nullptr, explanation.value.scope, explanation.value.lifetime};
+  const SourceTensor* tensor = checkpoint != nullptr ? &tensor_of(*checkpoint, path) : nullptr;
+  if (tensor != nullptr) {
+    explanation.facts = {tensor->weight, std::string(encoding_name(tensor->weight.dtype))};
+    request.facts = &*explanation.facts;
+  }
+  explanation.resolution = policy.explain(path, request);
+  if (tensor != nullptr) add_weight(explanation, *tensor);
+  if (explanation.value.scope != Scope::constant) return explanation;  // groups are of weights
+  for (const PolicyGroup& group : policy.groups()) {
+    if (!group.paths.covers(path)) continue;
+    explanation.groups.push_back({&group, {}});
+    if (checkpoint != nullptr)
+      explanation.groups.back().others = other_members(group, path, *checkpoint);
+  }
+  return explanation;
+}
+
+std::vector<SetKey> keys_set_by(const PolicyEntry& entry) {
+  std::vector<SetKey> sets;
+  for (const PolicyKey& key : entry.keys) sets.push_back({key.name, key.value, key.place});
+  const PolicyScheme* claims = nullptr;
+  for (const PolicyScheme& each : entry.schemes) {
+    const Scheme& scheme = each.scheme;
+    if (!claims_weights(scheme))
+      sets.push_back(
+          {fmt::format("format.{}.{}", to_string(scheme.scope), to_string(scheme.lifetime)),
+           scheme.format, each.place});
+    else if (claims == nullptr || specificity(scheme) > specificity(claims->scheme))
+      claims = &each;
+  }
+  if (claims != nullptr) sets.push_back({"format", claims->scheme.format, claims->place});
+  std::sort(sets.begin(), sets.end(), [](const SetKey& a, const SetKey& b) {
+    return std::tie(a.name, a.value) < std::tie(b.name, b.value);
+  });
+  return sets;
+}
+
+std::string overridden_value(const WeightResolution& resolution, const KeyDecision& decision,
+                             std::size_t overridden) {
+  const PolicyEntry* entry = decision.overridden[overridden];
+  // A policy may have several schemes; the place says which one was overridden.
+  for (const SchemeVerdict& verdict : resolution.schemes)
+    if (decision.key == "format" && verdict.policy == entry &&
+        verdict.scheme->place == decision.overridden_places[overridden])
+      return verdict.scheme->scheme.format;
+  for (const SetKey& key : keys_set_by(*entry))
+    if (key.name == decision.key) return key.value;
+  return {};
+}
+
+std::string place_text(const Policy& policy, const SourcePlace& place) {
+  if (place.source == 0) return fmt::format("line {}", place.line);
+  return fmt::format("line {} of {}", place.line, escape_for_display(policy.file_of(place)));
+}
+
+std::string place_text(const Policy& policy, const SourcePlace& place, const PolicyEntry& entry) {
+  return place_text(policy, place) + ", " + escape_for_display(entry.pattern.text());
+}
+
+std::string claim_text(const Scheme& scheme) {
+  std::string text = fmt::format("{}, {}", to_string(scheme.scope), to_string(scheme.lifetime));
+  const Update inferred = scheme.scope == Scope::constant ? Update::none : Update::whole;
+  if (scheme.update != inferred) text += fmt::format(", update {}", to_string(scheme.update));
+  if (scheme.is_volatile) text += ", volatile";
+  return text;
+}
+
+}  // namespace synps::cli
