@@ -25,7 +25,7 @@ constexpr const char* kFooter =
     "\n"
     "Examples:\n"
     "  synps check                          synps.toml by itself\n"
-    "  synps check -p synps.toml model/ --strict";
+    "  synps check model/ -p synps.toml --strict";
 
 struct Options {
   std::string checkpoint;

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "failures.h"
+#include "json_text.h"
 #include "source_excerpt.h"
 #include "synps/error.h"
 #include "synps/json_writer.h"
@@ -17,6 +18,8 @@ namespace {
 
 constexpr std::size_t kIndent = 4;
 constexpr std::size_t kHintIndent = 8;
+/// Code points of a line that JSON repeats for each of its problems.
+constexpr std::size_t kTextPoints = 400;
 
 std::string finding_text(std::string_view kind, Problem problem, SourceLines& lines,
                          std::size_t width) {
@@ -28,8 +31,8 @@ std::string finding_text(std::string_view kind, Problem problem, SourceLines& li
   if (problem.line != 0) out += fmt::format(":{}", problem.line);
   if (problem.line != 0 && problem.column != 0) out += fmt::format(":{}", problem.column);
   out = wrapped(fmt::format("{}: {}: {}", out, kind, to_string(problem)), width, kIndent) + "\n";
-  if (const std::string* line = lines.line(file, problem.line))
-    out += excerpt(*line, problem.line, problem.column, width);
+  if (const auto line = lines.part(file, problem.line, problem.column, width))
+    out += excerpt(*line, problem.line, width);
   if (!hint.empty())
     out += "  hint: " + wrapped(escape_for_display(hint), width, kHintIndent, kHintIndent) + "\n";
   return out;
@@ -98,12 +101,12 @@ std::string summary_text(const CheckReport& report) {
   if (problems == 0 && warnings != 0 && report.strict) text += " that --strict refuses";
   if (report.check->policy) return text + fmt::format(" ({})\n", scale_text(report));
   if (report.checkpoint.empty()) return text + " (not held against a checkpoint)\n";
-  return text + fmt::format(" (not yet held against {})\n", escape_for_display(report.checkpoint));
+  return text + fmt::format(" (of {}, only the patterns were looked at)\n",
+                            escape_for_display(report.checkpoint));
 }
 
 void string_or_null(JsonWriter& json, std::string_view name, const std::string& text) {
-  json.key(name);
-  text.empty() ? json.null() : json.string(text);
+  cli::string_or_null(json.key(name), text);
 }
 
 void number_or_null(JsonWriter& json, std::string_view name, std::uint32_t number) {
@@ -111,27 +114,22 @@ void number_or_null(JsonWriter& json, std::string_view name, std::uint32_t numbe
   number == 0 ? json.null() : json.integer(number);
 }
 
-/// JSON is UTF-8, and a file that is wrong may be none.
-std::string utf8(const std::string& text) {
-  return is_utf8(text) ? text : escape_for_display(text);
-}
-
 void write_findings(JsonWriter& json, const std::vector<Problem>& findings, SourceLines& lines) {
   json.begin_array();
   for (const Problem& problem : findings) {
     json.begin_object();
-    string_or_null(json, "file", utf8(problem.file));
+    string_or_null(json, "file", problem.file);
     number_or_null(json, "line", problem.line);
     number_or_null(json, "column", problem.column);
     json.key("code").integer(static_cast<std::uint64_t>(problem.code));
     json.key("what").string(utf8(problem.what));
-    string_or_null(json, "field", utf8(problem.field));
-    string_or_null(json, "found", utf8(problem.found));
-    string_or_null(json, "want", utf8(problem.want));
-    string_or_null(json, "hint", utf8(problem.hint));
+    string_or_null(json, "field", problem.field);
+    string_or_null(json, "found", problem.found);
+    string_or_null(json, "want", problem.want);
+    string_or_null(json, "hint", problem.hint);
     json.key("text");
-    const std::string* line = lines.line(problem.file, problem.line);
-    line != nullptr ? json.string(utf8(*line)) : json.null();
+    const auto line = lines.part(problem.file, problem.line, problem.column, kTextPoints / 2);
+    line ? json.string(utf8(line->text())) : json.null();
     json.end_object();
   }
   json.end_array();

@@ -22,10 +22,10 @@ std::vector<SourceEncoding> source_encodings(const std::vector<WeightFacts>& wei
     encoding.weights += 1;
     const WeightResolution& resolution = check.resolutions[i];
     if (resolution.keep) continue;
-    if (resolution.codec == nullptr) {
-      if (encoding.naming == not_needed) encoding.naming = open;
-    } else if (check.policy->codecs().for_dtype(facts.weight.dtype) == nullptr) {
+    if (check.policy->codecs().for_dtype(facts.weight.dtype) == nullptr) {
       encoding.naming = undecodable;
+    } else if (resolution.codec == nullptr) {
+      if (encoding.naming == not_needed) encoding.naming = open;
     } else {
       encoding.naming = check.policy->declares(facts.encoding) ? named : missing;
     }

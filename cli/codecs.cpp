@@ -9,6 +9,7 @@
 
 #include "commands.h"
 #include "inputs.h"
+#include "json_text.h"
 #include "standard_streams.h"
 #include "synps/json_writer.h"
 #include "table.h"
@@ -62,18 +63,15 @@ std::string codecs_json(const CodecRegistry& codecs) {
     json.begin_object().key("codec").string(info.id());
     json.key("name").string(CodecRegistry::short_name(info));
     json.key("file");
-    if (info.file.empty())
-      json.null();
-    else
-      json.string(info.file);
+    string_or_null(json, info.file);
     json.key("revision").integer(info.revision);
     json.key("bits_per_weight").number(info.bits_per_weight);
     json.key("dense").boolean(info.dense);
     json.key("encodes").boolean(info.encodes);
     json.key("exact").begin_array();
     for (const DType dtype : info.exact) json.string(encoding_name(dtype));
-    json.end_array().key("error_bound").string(info.error_bound);
-    json.key("summary").string(info.summary).end_object();
+    json.end_array().key("error_bound").string(utf8(info.error_bound));
+    json.key("summary").string(utf8(info.summary)).end_object();
   }
   json.end_array().end_object();
   return json.take() + "\n";

@@ -1,4 +1,5 @@
 #include <fmt/core.h>
+#include <spdlog/spdlog.h>
 
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
@@ -81,8 +82,15 @@ Value value_of(const Options& options) {
   return {options.path, scope, lifetime_of(options, scope)};
 }
 
+/// Without a checkpoint nothing tells that there is no such weight.
+void warn_of_pattern(const Options& options) {
+  if (options.checkpoint.empty() && options.path.find_first_of("*?{") != std::string::npos)
+    spdlog::warn("{} is taken as a path, not as a pattern", quote(options.path));
+}
+
 int run(const Options& options) {
   Value value = value_of(options);
+  warn_of_pattern(options);
   const CodecRegistry codecs = registry_with(options.packages);
   const Policy policy = load_policy(options.policy, codecs);
   std::optional<Checkpoint> checkpoint;

@@ -1,13 +1,10 @@
 #include "explain_output.h"
+#include "json_text.h"
 #include "synps/json_writer.h"
 #include "weight_summary.h"
 
 namespace synps::cli {
 namespace {
-
-void string_or_null(JsonWriter& json, const std::string& text) {
-  text.empty() ? json.null() : json.string(text);
-}
 
 /// `package:export` of what the value is stored as, "keep", or "" when nothing says. With a
 /// checkpoint, what `plan` says: a kept weight has the codec that decodes it.
@@ -20,7 +17,7 @@ std::string codec_name(const Explanation& explanation) {
 
 /// `file` and `line`, inside an object.
 void write_place(JsonWriter& json, const Policy& policy, const SourcePlace& place) {
-  json.key("file").string(policy.file_of(place));
+  json.key("file").string(utf8(policy.file_of(place)));
   json.key("line").integer(place.line);
 }
 
@@ -181,7 +178,7 @@ void write_why_not(JsonWriter& json, const Policy& policy, const WhyNot& why_not
   json.begin_object().key("format").string(why_not.format);
   json.key("already").boolean(why_not.already);
   json.key("reasons").begin_array();
-  for (const std::string& reason : why_not.reasons) json.string(reason);
+  for (const std::string& reason : why_not.reasons) json.string(utf8(reason));
   json.end_array().key("declare");
   string_or_null(json, why_not.declare);
   json.key("paste");
@@ -192,6 +189,10 @@ void write_why_not(JsonWriter& json, const Policy& policy, const WhyNot& why_not
     write_place(json, policy, place);
     json.end_object();
   }
+  json.end_array().key("tried").boolean(why_not.tried);
+  json.key("fits_at_end").boolean(why_not.fits_at_end);
+  json.key("also_changes").begin_array();
+  for (const std::string& path : why_not.also_changes) json.string(path);
   json.end_array().end_object();
 }
 

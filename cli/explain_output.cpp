@@ -209,18 +209,39 @@ std::string groups_text(const Explanation& explanation, std::size_t width) {
   return out;
 }
 
-/// What there is to do: "add to synps.toml:".
+/// "the scheme at line 7", "the schemes at line 7 and line 12".
+std::string replaced_text(const Policy& policy, const std::vector<SourcePlace>& replaces) {
+  std::string places;
+  for (const SourcePlace& place : replaces)
+    places += (places.empty() ? "" : " and ") + place_text(policy, place);
+  return fmt::format("the {} at {}", replaces.size() == 1 ? "scheme" : "schemes", places);
+}
+
+/// Where the paste goes: "add to synps.toml:".
+std::string place_of_paste(const Policy& policy, const WhyNot& why_not) {
+  const std::string file = escape_for_display(policy.file());
+  const std::string name = policy.file().substr(policy.file().rfind('/') + 1);
+  if (!why_not.fits_at_end && why_not.tried)
+    return fmt::format(
+        "make a policy file beside {}, whose end is no place for more policies. It begins with the "
+        "line `extends = {}`, and goes on:",
+        file, toml_quoted_key(name));
+  if (!why_not.fits_at_end)
+    return fmt::format("write it among the policies of {}, whose end is no place for more of them:",
+                       file);
+  if (why_not.replaces.empty()) return fmt::format("add to {}:", file);
+  const bool one = why_not.paste.find("\n\n") == std::string::npos && why_not.replaces.size() == 1;
+  return fmt::format("{} {}{}:", one ? "change" : "write in place of",
+                     replaced_text(policy, why_not.replaces), one ? " to" : "");
+}
+
+/// What there is to do.
 std::string cure_text(const Policy& policy, const WhyNot& why_not) {
   std::string text;
   if (!why_not.declare.empty())
     text = fmt::format("add {} to the `formats` of [myelin]", toml_quoted_key(why_not.declare));
   if (why_not.paste.empty()) return text + ".";
-  if (!text.empty()) text += ", and ";
-  std::string places;
-  for (const SourcePlace& place : why_not.replaces)
-    places += (places.empty() ? "" : " and ") + place_text(policy, place);
-  if (places.empty()) return text + "add to " + escape_for_display(policy.file()) + ":";
-  return text + "write in place of the scheme at " + places + ":";
+  return text + (text.empty() ? "" : ", and ") + place_of_paste(policy, why_not);
 }
 
 std::string why_not_text(const Policy& policy, const WhyNot& why_not, std::size_t width) {
@@ -230,8 +251,9 @@ std::string why_not_text(const Policy& policy, const WhyNot& why_not, std::size_
   std::string out = fmt::format("\nWhy it is not {}:\n", format);
   for (const std::string& reason : why_not.reasons)
     out += "  - " + wrapped(escape_for_display(reason), width, 4, 4) + "\n";
+  if (!why_not.possible) return out + fmt::format("\nNo scheme can make it {}.\n", format);
   if (why_not.paste.empty() && why_not.declare.empty())
-    return out + fmt::format("\nNo scheme can make it {}.\n", format);
+    return out + fmt::format("\nNo scheme is proposed that makes it {}.\n", format);
   out += "\n" +
          wrapped(fmt::format("To have it {}, {}", format, cure_text(policy, why_not)), width, 2) +
          "\n";
@@ -243,9 +265,11 @@ std::string head_text(const Explanation& explanation, std::size_t width) {
   const WeightResolution& resolution = explanation.resolution;
   const Value& value = explanation.value;
   std::string out = escape_for_display(value.path) + "\n";
-  if (value.scope != Scope::constant)
-    out += labelled(
-        "value", fmt::format("{}, {}", to_string(value.scope), to_string(value.lifetime)), width);
+  if (value.scope != Scope::constant) {
+    std::string text = fmt::format("{}, {}", to_string(value.scope), to_string(value.lifetime));
+    if (resolution.scheme) text += fmt::format(", update {}", to_string(resolution.scheme->update));
+    out += labelled("value", text, width);
+  }
   out += labelled("codec", codec_text(explanation), width);
   out += labelled("dtype", resolution.needs_scheme ? resolution.dtype : "none", width);
   return out + about_codec(explanation, width) + weight_text(explanation, width);

@@ -14,9 +14,6 @@
 namespace synps::cli {
 namespace {
 
-/// Steps of some nanoseconds for the members of one group.
-constexpr std::uint64_t kGroupSteps = 200'000'000;
-
 const SourceTensor& tensor_of(const Checkpoint& checkpoint, const std::string& path) {
   std::vector<std::string> paths;
   for (const SourceTensor& tensor : checkpoint.tensors()) {
@@ -27,7 +24,16 @@ const SourceTensor& tensor_of(const Checkpoint& checkpoint, const std::string& p
   problem.code = ErrorCode::usage;
   problem.file = checkpoint.path();
   problem.what = "there is no weight " + quote(path);
-  if (const auto near = nearest(path, paths)) problem.hint = "did you mean " + quote(*near) + "?";
+  const std::string below = path + ".";
+  const auto under = std::count_if(paths.begin(), paths.end(), [&](const std::string& each) {
+    return each.substr(0, below.size()) == below;
+  });
+  if (under != 0)
+    problem.hint = fmt::format("{} below it, such as {}",
+                               under == 1 ? "a weight is" : fmt::format("{} weights are", under),
+                               quote(*std::lower_bound(paths.begin(), paths.end(), below)));
+  else if (const auto near = nearest(path, paths))
+    problem.hint = "did you mean " + quote(*near) + "?";
   throw Error(std::move(problem));
 }
 
@@ -71,18 +77,41 @@ void add_weight(Explanation& explanation, const SourceTensor& tensor) {
                                          copied ? std::string() : resolution.codec->info().id());
 }
 
-std::vector<std::string> other_members(const PolicyGroup& group, const std::string& path,
-                                       const Checkpoint& checkpoint) {
+std::vector<std::string> other_members(const Policy& policy, const PolicyGroup& group,
+                                       const std::string& path, const Checkpoint& checkpoint) {
   std::uint64_t steps = kGroupSteps;
   const std::u32string key = group.paths.wildcard_key(path, steps);
+  check_group_steps(steps, policy, group);
   std::vector<std::string> others;
   for (const SourceTensor& tensor : checkpoint.tensors()) {
     const std::string& other = tensor.weight.path;
-    if (other != path && group.paths.covers(other, steps) &&
-        group.paths.wildcard_key(other, steps) == key)
-      others.push_back(other);
+    if (other == path || other.compare(0, group.paths.prefix().size(), group.paths.prefix()) != 0)
+      continue;
+    const bool alike = group.paths.wildcard_key(other, steps) == key;
+    check_group_steps(steps, policy, group);  // without steps any two keys are equal: both empty
+    if (alike) others.push_back(other);
   }
   return others;
+}
+
+/// What the policy has against the members of the group together; "" for nothing.
+std::string group_fault(const Policy& policy, const PolicyGroup& group, const std::string& path,
+                        const std::vector<std::string>& others, const Checkpoint& checkpoint) {
+  std::vector<WeightFacts> members;
+  for (const SourceTensor& tensor : checkpoint.tensors()) {
+    const std::string& name = tensor.weight.path;
+    if (name == path || std::binary_search(others.begin(), others.end(), name))
+      members.push_back({tensor.weight, std::string(encoding_name(tensor.weight.dtype))});
+  }
+  try {
+    policy.resolve(members, {.allow_unmatched = true});
+  } catch (const Error& error) {
+    for (const Problem& problem : error.problems())
+      if (problem.file == policy.file_of(group.place) && problem.line == group.place.line &&
+          problem.column == group.place.column)
+        return to_string(problem);
+  }
+  return {};
 }
 
 bool claims_weights(const Scheme& scheme) noexcept {
@@ -98,25 +127,48 @@ int specificity(const Scheme& scheme) noexcept {
 
 }  // namespace
 
-Explanation explain_value(const Policy& policy, Value value, const Checkpoint* checkpoint) {
+void check_group_steps(std::uint64_t steps, const Policy& policy, const PolicyGroup& group) {
+  if (steps != 0) return;
+  Problem problem{.code = ErrorCode::limit, .file = policy.file_of(group.paths_place)};
+  problem.what = "finding the members of the groups takes too long";
+  problem.field = "groups." + escape_for_display(group.name);
+  problem.line = group.paths_place.line;
+  problem.column = group.paths_place.column;
+  problem.hint = "use fewer wildcards in their patterns";
+  throw Error(std::move(problem));
+}
+
+Explanation explain_weight(const Policy& policy, const SourceTensor& tensor) {
   Explanation explanation;
   explanation.policy = &policy;
+  explanation.value.path = tensor.weight.path;
+  explanation.facts = {tensor.weight, std::string(encoding_name(tensor.weight.dtype))};
+  ExplainRequest request;
+  request.facts = &*explanation.facts;
+  explanation.resolution = policy.explain(tensor.weight.path, request);
+  add_weight(explanation, tensor);
+  return explanation;
+}
+
+Explanation explain_value(const Policy& policy, Value value, const Checkpoint* checkpoint) {
+  Explanation explanation;
+  if (checkpoint != nullptr) {
+    explanation = explain_weight(policy, tensor_of(*checkpoint, value.path));
+  } else {
+    explanation.policy = &policy;
+    explanation.resolution = policy.explain(value.path, {nullptr, value.scope, value.lifetime});
+  }
   explanation.value = std::move(value);
   const std::string& path = explanation.value.path;
-  ExplainRequest request{nullptr, explanation.value.scope, explanation.value.lifetime};
-  const SourceTensor* tensor = checkpoint != nullptr ? &tensor_of(*checkpoint, path) : nullptr;
-  if (tensor != nullptr) {
-    explanation.facts = {tensor->weight, std::string(encoding_name(tensor->weight.dtype))};
-    request.facts = &*explanation.facts;
-  }
-  explanation.resolution = policy.explain(path, request);
-  if (tensor != nullptr) add_weight(explanation, *tensor);
   if (explanation.value.scope != Scope::constant) return explanation;  // groups are of weights
   for (const PolicyGroup& group : policy.groups()) {
     if (!group.paths.covers(path)) continue;
     explanation.groups.push_back({&group, {}});
-    if (checkpoint != nullptr)
-      explanation.groups.back().others = other_members(group, path, *checkpoint);
+    if (checkpoint == nullptr) continue;
+    std::vector<std::string>& others = explanation.groups.back().others;
+    others = other_members(policy, group, path, *checkpoint);
+    std::string& warning = explanation.resolution.warning;
+    if (warning.empty()) warning = group_fault(policy, group, path, others, *checkpoint);
   }
   return explanation;
 }

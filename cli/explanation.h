@@ -45,6 +45,15 @@ struct Explanation {
 /// Error(policy) when the policies disagree.
 Explanation explain_value(const Policy& policy, Value value, const Checkpoint* checkpoint);
 
+/// The same for a weight of a checkpoint, without its groups. Throws Error(policy) when the
+/// policies disagree.
+Explanation explain_weight(const Policy& policy, const SourceTensor& tensor);
+
+/// Throws Error(limit) when nothing is left of the steps for finding a group's members.
+void check_group_steps(std::uint64_t steps, const Policy& policy, const PolicyGroup& group);
+/// Steps of some nanoseconds for the members of one group.
+constexpr std::uint64_t kGroupSteps = 100'000'000;
+
 /// A key that a policy sets: `format` for schemes that claim weights, `format.SCOPE.LIFETIME` for
 /// others.
 struct SetKey {

@@ -27,10 +27,11 @@ constexpr const char* kFooter =
     "and says why in comments. It is a place to start from, to be read and changed.\n"
     "\n"
     "What the big matrices get:\n"
-    "  f16      16 bits a weight\n"
+    "  f16      16 bits a weight: nothing gained where the source has 16, and bf16 is rounded\n"
     "  q8_0     8.5 bits\n"
     "  q4_0     4.5 bits; embeddings and the output head 8.5\n"
-    "  ternary  2 bits and a little; embeddings and the output head 8.5\n"
+    "  ternary  2 bits and a little; embeddings and the output head 8.5. For models that were\n"
+    "           trained to have ternary weights; others lose much of what they know\n"
     "\n"
     "Examples:\n"
     "  synps init model/ > synps.toml\n"
@@ -85,9 +86,9 @@ std::string next_steps(const Options& options) {
   const std::string checkpoint = shell_word(options.checkpoint);
   return fmt::format(
       "wrote {}; read it, then\n"
-      "  synps check -p {} {}\n"
+      "  synps check {} -p {}\n"
       "  synps plan {} -p {}\n",
-      escape_for_display(options.output), policy, checkpoint, checkpoint, policy);
+      escape_for_display(options.output), checkpoint, policy, checkpoint, policy);
 }
 
 const Preset& preset_named(const std::string& name) {
@@ -99,8 +100,9 @@ const Preset& preset_named(const std::string& name) {
     list += fmt::format("{}{}", list.empty() ? "" : ", ", preset.name);
   }
   const std::optional<std::string> near = nearest(name, names);
-  throw usage_error("unknown preset " + quote(name),
-                    near ? fmt::format("did you mean '{}'?", *near) : "there are " + list);
+  throw usage_error(
+      "unknown preset " + quote(name),
+      near ? fmt::format("did you mean '{}'? There are {}", *near, list) : "there are " + list);
 }
 
 int run(const Options& options, const CommonOptions& common) {

@@ -154,4 +154,11 @@ FileIdentity identity_of(const std::string& path) {
   return status_of(path).identity;
 }
 
+std::vector<FileIdentity> package_files(const CodecRegistry& codecs) {
+  std::vector<FileIdentity> files;
+  for (const Codec* codec : codecs.all())
+    if (!codec->info().file.empty()) files.push_back(identity_of(codec->info().file));
+  return files;
+}
+
 }  // namespace synps::cli

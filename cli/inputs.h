@@ -59,4 +59,7 @@ void log_warnings(const Plan& plan);
 /// Which file `path` is, links followed. Throws Error(io).
 FileIdentity identity_of(const std::string& path);
 
+/// The shared objects of a registry's codec packages: inputs that no output may replace.
+std::vector<FileIdentity> package_files(const CodecRegistry& codecs);
+
 }  // namespace synps::cli

@@ -7,6 +7,7 @@
 #include "synps/error.h"
 #include "synps/json_writer.h"
 #include "text.h"
+#include "value_list.h"
 #include "weight_report.h"
 #include "weight_summary.h"
 #include "weight_table.h"
@@ -28,30 +29,6 @@ void write_metadata(JsonWriter& json, const Metadata& metadata) {
   json.begin_object();
   for (const auto& [key, value] : metadata) json.key(key).string(value);
   json.end_object();
-}
-
-/// Schemes for values that are not weights, which the artifact carries for whoever allocates them.
-std::string values_text(const ArtifactIndex& index) {
-  if (index.values.empty()) return {};
-  std::string out = "\nSchemes for values that are not weights:\n";
-  for (const ValueScheme& value : index.values)
-    out += fmt::format("  {}: {}, scope {}, lifetime {}, update {}\n",
-                       escape_for_display(value.pattern), short_codec(value.scheme.format),
-                       to_string(value.scheme.scope), to_string(value.scheme.lifetime),
-                       to_string(value.scheme.update));
-  return out;
-}
-
-void write_values(JsonWriter& json, const ArtifactIndex& index) {
-  json.begin_array();
-  for (const ValueScheme& value : index.values) {
-    json.begin_object().key("pattern").string(value.pattern);
-    json.key("scope").string(to_string(value.scheme.scope));
-    json.key("lifetime").string(to_string(value.scheme.lifetime));
-    json.key("update").string(to_string(value.scheme.update));
-    json.key("format").string(value.scheme.format).end_object();
-  }
-  json.end_array();
 }
 
 void write_components(JsonWriter& json, const ArtifactReader& artifact,
@@ -97,7 +74,7 @@ std::string inspect_text(const ArtifactReader& artifact, bool all, std::size_t w
       "  weights  {}: {}\n",
       escape_for_display(artifact.path()), artifact.index().version,
       exact_bytes(report.artifact_bytes), grouped(report.weights.size()), density(elements, bytes));
-  out += metadata_text(artifact.metadata()) + values_text(artifact.index());
+  out += metadata_text(artifact.metadata()) + values_text(artifact.index().values);
   out += "\n" + codec_totals_text(report, width);
   if (const std::string fallbacks = fallbacks_text(report, width); !fallbacks.empty())
     out += "\n" + fallbacks;
@@ -113,7 +90,7 @@ std::string inspect_json(const ArtifactReader& artifact) {
   json.key("metadata");
   write_metadata(json, artifact.metadata());
   json.key("values");
-  write_values(json, artifact.index());
+  write_values(json, artifact.index().values);
   json.key("codecs");
   write_codec_totals(json, report);
   json.key("weights").begin_array();

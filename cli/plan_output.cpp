@@ -5,6 +5,7 @@
 #include "synps/error.h"
 #include "synps/json_writer.h"
 #include "text.h"
+#include "value_list.h"
 #include "weight_summary.h"
 #include "weight_table.h"
 
@@ -45,6 +46,7 @@ std::string plan_text(const WeightReport& report, const std::string& input, bool
   if (const std::string fallbacks = fallbacks_text(report, width); !fallbacks.empty())
     out += "\n" + fallbacks;
   out += "\n" + weight_table(weight_lines(report), all, width);
+  out += values_text(*report.values);
   return out;
 }
 
@@ -67,7 +69,10 @@ std::string plan_json(const WeightReport& report) {
     write_weight_fields(json, weight);
     json.end_object();
   }
-  json.end_array().end_object();
+  json.end_array();
+  json.key("values");
+  write_values(json, *report.values);
+  json.end_object();
   return json.take() + "\n";
 }
 

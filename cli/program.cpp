@@ -52,7 +52,7 @@ void add_common_options(CLI::App& app, CommonOptions& common) {
   app.formatter(std::make_shared<HelpFormatter>());
   app.set_help_flag("-h,--help", "Print this help and exit");
   app.add_flag("-v,--verbose", common.verbose, "Say on standard error what is being done");
-  app.add_flag("-q,--quiet", common.quiet, "No progress bar and no warnings");
+  app.add_flag("-q,--quiet", common.quiet, "No progress bar, and no warnings on standard error");
 }
 
 /// What the parser found wrong. It says of a wrong number of values only how many it wanted.
@@ -62,6 +62,18 @@ std::string fault_text(const CLI::ParseError& error) {
   const std::string option = text.substr(0, text.find(':'));
   return text.find("missing") != std::string::npos ? option + " needs a value"
                                                    : option + " is given more than once";
+}
+
+/// What to give an option instead of an empty value.
+std::string wanted_value(const CLI::Option& option) {
+  const std::string type = option.get_type_name();
+  const std::string name = option.get_name(true, false);
+  const bool is_file = type == "FILE" || type == "CHECKPOINT" ||
+                       (option.get_positional() && name != "PATH" && name != "COMMAND");
+  const std::string what = is_file          ? "name a file"
+                           : name == "PATH" ? "name a weight, by its path"
+                                            : "give it a value";
+  return option.get_required() ? what : what + ", or leave it out";
 }
 
 class Program {
@@ -147,7 +159,7 @@ void Program::reject_empty_values() const {
     for (const std::string& value : option->results())
       if (value.empty())
         throw usage_error(fmt::format("{} has an empty value", option->get_name(false, true)),
-                          "name a file, or leave it out");
+                          wanted_value(*option));
 }
 
 const Command* Program::chosen() const {

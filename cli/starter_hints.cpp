@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
+#include <string>
 
 #include "name_words.h"
 #include "path_folding.h"
@@ -115,7 +117,9 @@ std::string layers_apart_hint(const StarterPolicy& policy, const std::vector<Wei
   for (const std::size_t i : group->members)
     numbers.push_back(segment_of(weights[i].weight.path, any.segment));
   const auto [first, last] = std::minmax_element(numbers.begin(), numbers.end(), natural_less);
-  if (*first == *last) return {};
+  // Of two layers, both would be the first or the last.
+  const std::set<std::string> layers(numbers.begin(), numbers.end());
+  if (layers.size() <= 2) return {};
   const std::string pattern = fmt::format("{}{{{},{}}}{}", any.before, *first, *last, any.after);
   return comment(
              "To treat some layers differently, write a narrower policy. The first and the last "

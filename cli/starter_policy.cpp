@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 
@@ -31,19 +32,19 @@ std::uint64_t half_bytes(const Shape& shape) {
   return shape.bytes(DType::f16).value_or(UINT64_MAX);
 }
 
-/// What holds the rows that a codec cannot: the source's own 16 bits, or f16.
+/// What holds the rows that a codec cannot: the source's own 16 bits. Wider floats stay as they
+/// are, for nothing that headers say tells whether their values fit 16 bits.
 std::string dense_format(DType source) {
-  return source == DType::bf16 ? "bf16" : "f16";
+  if (source == DType::bf16) return "bf16";
+  return source == DType::f16 ? "f16" : kKeep;
 }
 
-/// One dense format for several weights, without loss for those that have 16 bits.
+/// One dense format for several weights, without loss for any.
 std::string dense_format(const std::vector<std::size_t>& members,
                          const std::vector<WeightFacts>& weights) {
   std::set<DType> sources;
   for (const std::size_t i : members) sources.insert(weights[i].weight.dtype);
-  if (sources.size() == 1) return dense_format(*sources.begin());
-  if (sources.count(DType::bf16) == 0) return "f16";
-  return sources.count(DType::f16) == 0 ? "bf16" : kKeep;
+  return sources.size() == 1 ? dense_format(*sources.begin()) : kKeep;
 }
 
 class Chooser {
@@ -71,8 +72,7 @@ class Chooser {
     choice.fits = codec.supports(weight).ok;
     if (!choice.fits || codec.info().dense || gains(codec, weight)) return;
     choice.reason = Reason::no_gain;
-    choice.format = dense_format(weight.dtype);
-    if (codecs_.resolve(choice.format)->info().dense_dtype == weight.dtype) choice.format = kKeep;
+    choice.format = kKeep;
   }
 
   /// Whether the codec saves at least a quarter of what 16 bits take.
@@ -85,6 +85,13 @@ class Chooser {
   const Preset& preset_;
   const CodecRegistry& codecs_;
 };
+
+/// Whether another tensor is called what a component of the weight may be: `w#blocks` for `w`.
+bool name_is_taken(const std::string& path, const std::set<std::string_view>& paths) {
+  const std::string prefix = path + "#";
+  const auto at = paths.lower_bound(prefix);
+  return at != paths.end() && at->substr(0, prefix.size()) == prefix;
+}
 
 bool unwritable(const StarterGroup& group) {
   return group.pattern.empty() || group.pattern.size() > kMaxPatternBytes;
@@ -352,8 +359,15 @@ StarterPolicy make_starter_policy(const std::vector<WeightFacts>& weights, const
   chosen.preset = &preset;
   const std::vector<Role> roles = weight_roles(weights);
   const Chooser chooser(preset, codecs);
-  for (std::size_t i = 0; i < weights.size(); ++i)
-    chosen.choices.push_back(chooser.choose(weights[i], roles[i]));
+  std::set<std::string_view> paths;
+  for (const WeightFacts& facts : weights) paths.insert(facts.weight.path);
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    WeightChoice& choice = chosen.choices.emplace_back(chooser.choose(weights[i], roles[i]));
+    if (choice.format == kKeep || !name_is_taken(weights[i].weight.path, paths)) continue;
+    choice.reason = Reason::name;
+    choice.format = kKeep;
+    choice.fits = true;
+  }
   StarterPolicy out = choose_root(weights, chosen);
   out.source_formats = source_formats(weights, out, codecs);
   return out;

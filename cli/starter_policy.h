@@ -32,6 +32,7 @@ struct WeightChoice {
     no_codec,  ///< kept: nothing here decodes the source
     empty,     ///< kept: no elements
     no_gain,   ///< rows so short that the format takes about as much as 16 bits
+    name,      ///< kept: another tensor has a name that its components would get
   };
   Role role = Role::not_float;
   Reason reason = Reason::preset;

@@ -67,6 +67,7 @@ class Writer {
 
  private:
   void add_head(const std::string& checkpoint);
+  void add_preset_note();
   void add_source_formats();
   void add_root();
   void add_root_lists();
@@ -98,7 +99,7 @@ void Writer::add_head(const std::string& checkpoint) {
       comment("Read it, change it, then check it and see what it does before anything is written:");
   out_ +=
       "#\n"
-      "#     synps check -p synps.toml CHECKPOINT\n"
+      "#     synps check CHECKPOINT -p synps.toml\n"
       "#     synps plan CHECKPOINT -p synps.toml\n"
       "#     synps pack CHECKPOINT -p synps.toml -o model.synps\n"
       "#\n";
@@ -112,10 +113,35 @@ void Writer::add_head(const std::string& checkpoint) {
     return;
   }
   out_ += "#\n# The checkpoint holds\n#\n" + summary_.table_of_encodings();
+  add_preset_note();
   if (overflow_is_possible())
     out_ += "#\n" + comment(
                         "f16 ends at 65504. Where a weight holds more, `synps pack` stops and "
                         "names it: give that one \"bf16\" or \"keep\".");
+}
+
+/// Where the preset is most likely not what somebody wants.
+void Writer::add_preset_note() {
+  bool used = false;
+  bool wide = false;
+  bool rounds = false;
+  for (std::size_t i = 0; i < weights_.size(); ++i) {
+    const WeightChoice& choice = policy_.choices[i];
+    if (choice.reason != Reason::preset || choice.format != policy_.preset->matrices) continue;
+    const DType source = weights_[i].weight.dtype;
+    used = true;
+    wide = wide || (source != DType::f16 && source != DType::bf16);
+    rounds = rounds || source == DType::bf16;
+  }
+  if (!used) return;
+  if (policy_.preset->matrices == "ternary")
+    out_ += "#\n" + comment(
+                        "Two bits a weight suit models that were trained to have ternary weights; "
+                        "others lose much of what they know.");
+  if (policy_.preset->matrices == "f16" && !wide)
+    out_ += "#\n" + comment(fmt::format(
+                        "All that becomes f16 here has 16 bits already: nothing gets smaller{}.",
+                        rounds ? ", and f16 does not hold every value of bf16" : ""));
 }
 
 void Writer::add_source_formats() {
@@ -144,8 +170,10 @@ std::string Writer::kept_title(Role role, Reason reason, const Members& members)
     case Reason::empty:
       return start + " Nothing in them to store.";
     case Reason::no_gain:
-      return fmt::format("{} Rows of {}, which take about as much as {}.", start,
+      return fmt::format("{} Rows of {}: {} would take about as much as 16 bits.", start,
                          summary_.row_lengths(members), policy_.preset->matrices);
+    case Reason::name:
+      return start + " Another tensor has a name that packing them would need.";
     case Reason::small:
       return fmt::format("{} {}", start, why_kept(role));
     case Reason::preset:
@@ -153,7 +181,7 @@ std::string Writer::kept_title(Role role, Reason reason, const Members& members)
   }
   const bool kept = policy_.root_format == kKeep;
   if (!kept) return start;
-  return fmt::format("{} Rows of {}, which {} cannot hold: they keep their 16 bits.", start,
+  return fmt::format("{} Rows of {}, which {} cannot hold: they stay as they are.", start,
                      summary_.row_lengths(members), policy_.choices[members.front()].format);
 }
 

@@ -106,8 +106,11 @@ std::string comparison_text(const VerifyReport& report, const std::string& again
   }
   std::string out = fmt::format("compared with {}: {}\n", escape_for_display(against),
                                 counted(report.weights.size(), "weight"));
-  out += fmt::format("  lossless  {}, {} equal bit for bit\n", grouped(lossless),
-                     lossless == lossless_exact ? "all" : grouped(lossless_exact));
+  out += fmt::format("  lossless  {}", grouped(lossless));
+  if (lossless != 0)
+    out += fmt::format(", {} equal bit for bit",
+                       lossless == lossless_exact ? "all" : grouped(lossless_exact));
+  out += "\n";
   const std::uint64_t lossy = report.weights.size() - lossless;
   out += fmt::format("  lossy     {}", grouped(lossy));
   if (exact != lossless_exact)

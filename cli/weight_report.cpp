@@ -43,7 +43,8 @@ WeightReport report_plan(const Plan& plan, const Policy& policy) {
     weight.source_bytes = planned.source_bytes;
     weight.bytes = planned.bytes;
     weight.policy = planned.policy;
-    weight.policy_line = planned.policy_line;
+    weight.policy_line = planned.policy_place.line;
+    if (weight.policy_line != 0) weight.policy_file = policy.file_of(planned.policy_place);
     weight.fallback = planned.used_fallback;
     weight.fallback_reason = planned.fallback_reason;
     report.weights.push_back(std::move(weight));
@@ -54,6 +55,7 @@ WeightReport report_plan(const Plan& plan, const Policy& policy) {
   report.mapped_bytes = plan.mapped_bytes;
   report.conversion_bytes = plan.conversion_bytes;
   report.fits = plan.fits;
+  report.values = &plan.layout.index.values;
   return report;
 }
 
@@ -76,10 +78,11 @@ WeightReport report_artifact(const ArtifactReader& artifact) {
     report.weights.push_back(std::move(weight));
   }
   report.artifact_bytes = artifact.file().size();
+  report.values = &artifact.index().values;
   return report;
 }
 
-std::string describe(const ReportedWeight& weight, const std::string& policy_file) {
+std::string describe(const ReportedWeight& weight) {
   const StoredWeight& stored = *weight.stored;
   std::string text =
       fmt::format("{}, {}, {}, {}", encodings(weight), stored.lossless ? "lossless" : "lossy",
@@ -92,7 +95,7 @@ std::string describe(const ReportedWeight& weight, const std::string& policy_fil
   if (weight.policy.empty()) return text + "; no policy needed";
   text += "; by " + escape_for_display(weight.policy);
   if (weight.policy_line != 0)
-    text += fmt::format(" ({}:{})", escape_for_display(policy_file), weight.policy_line);
+    text += fmt::format(" ({}:{})", escape_for_display(weight.policy_file), weight.policy_line);
   return text;
 }
 

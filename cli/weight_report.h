@@ -17,6 +17,7 @@ struct ReportedWeight {
   std::uint64_t source_bytes = 0;
   std::uint64_t bytes = 0;        ///< in the artifact, padding included
   std::string policy;             ///< pattern that decided the format; "" when none was needed
+  std::string policy_file;        ///< that the deciding scheme is in; "" when unknown
   std::uint32_t policy_line = 0;  ///< 0: unknown
   bool fallback = false;          ///< its scheme's codec could not be used
   std::string fallback_reason;    ///< "" when unknown: an artifact does not hold it
@@ -32,6 +33,7 @@ struct WeightReport {
   std::uint64_t mapped_bytes = 0;
   std::uint64_t conversion_bytes = 0;
   bool fits = true;
+  const std::vector<ValueScheme>* values = nullptr;  ///< schemes for values that are not weights
 };
 
 WeightReport report_plan(const Plan& plan, const Policy& policy);
@@ -42,6 +44,6 @@ WeightReport report_artifact(const ArtifactReader& artifact);
 std::string short_codec(const std::string& id);
 
 /// One line for people about what becomes of a weight: encodings, loss, form, and the policy.
-std::string describe(const ReportedWeight& weight, const std::string& policy_file);
+std::string describe(const ReportedWeight& weight);
 
 }  // namespace synps::cli

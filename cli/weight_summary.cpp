@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "json_text.h"
 #include "path_folding.h"
 #include "synps/error.h"
 #include "table.h"
@@ -107,7 +108,7 @@ std::vector<WeightLine> weight_lines(const WeightReport& report) {
   std::vector<WeightLine> lines;
   for (const ReportedWeight& weight : report.weights) {
     const Weight& logical = weight.stored->weight;
-    lines.push_back({logical.path, describe(weight, report.policy_file), logical.shape.to_string(),
+    lines.push_back({logical.path, describe(weight), logical.shape.to_string(),
                      logical.shape.elements(), weight.bytes});
   }
   return lines;
@@ -133,7 +134,7 @@ void write_fallbacks(JsonWriter& json, const std::vector<FallbackGroup>& groups)
     json.key("codec").string(group.used);
     json.key("columns").integer(group.columns);
     json.key("reason");
-    group.reason.empty() ? json.null() : json.string(group.reason);
+    string_or_null(json, group.reason);
     json.key("paths").begin_array();
     for (const std::string& path : group.paths) json.string(path);
     json.end_array().end_object();

@@ -4,22 +4,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <deque>
-#include <set>
 #include <utility>
 
 #include "failures.h"
-#include "synps/artifact_layout.h"
+#include "group_closure.h"
 #include "synps/codec_registry.h"
 #include "synps/error.h"
 #include "weight_report.h"
-#include "why_not_paste.h"
+#include "why_not_cure.h"
+#include "why_not_trial.h"
 
 namespace synps::cli {
 namespace {
-
-/// Members of groups that one answer changes together.
-constexpr std::size_t kMaxMembers = 64;
 
 /// The format that is asked for; the codec is null for "keep".
 struct Wanted {
@@ -69,12 +65,7 @@ class Answer {
   bool say_source_cannot();
   bool lacks_declaration() const;
   void say_groups();
-  void add_member(const std::string& path, const Checkpoint& checkpoint, Paste& paste) const;
-  void add_members(const Checkpoint& checkpoint, Paste& paste) const;
-  void find_paste(const Checkpoint* checkpoint, const PolicyInput& input);
-  void find_schemes(const std::string& declaration, const Checkpoint* checkpoint,
-                    const PolicyInput& input);
-  void try_paste(const std::string& toml, const Checkpoint* checkpoint, const PolicyInput& input);
+  void find_cure(const Checkpoint* checkpoint, const PolicyInput& input);
 
   void say(std::string sentence) { out_.reasons.push_back(std::move(sentence)); }
   /// "PATTERN (line 7)".
@@ -92,13 +83,16 @@ class Answer {
 
 WhyNot Answer::answer(const Checkpoint* checkpoint, const PolicyInput& input) {
   out_.already = is_stored_as(explanation_, wanted_.id);
-  if (out_.already || is_beyond_policies()) return std::move(out_);
+  if (out_.already) return std::move(out_);
+  out_.possible = !is_beyond_policies();
+  if (!out_.possible) return std::move(out_);
   say_who_decides();
   const bool codec_can = !say_codec_cannot();
   const bool source_can = !say_source_cannot();
-  if (codec_can && source_can) {
+  out_.possible = codec_can && source_can;
+  if (out_.possible) {
     say_groups();
-    find_paste(checkpoint, input);
+    find_cure(checkpoint, input);
   }
   return std::move(out_);
 }
@@ -235,14 +229,15 @@ bool Answer::say_source_cannot() {
 void Answer::say_groups() {
   for (const GroupMembership& membership : explanation_.groups) {
     const PolicyGroup& group = *membership.group;
-    if (std::find(group.same.begin(), group.same.end(), "format") == group.same.end()) continue;
+    if (!shares_format(group)) continue;
     const std::string start =
         fmt::format("The group {} ({}) wants one format for", escape_for_display(group.name),
                     place_text(policy_, group.place));
     if (!explanation_.facts)
       say(
           fmt::format("{} all weights that differ from it only in the choices of {}: they have to "
-                      "change together.",
+                      "change together. A checkpoint (-c) is needed to find them; without one, "
+                      "what follows is about this path alone.",
                       start, escape_for_display(group.paths.text())));
     else if (!membership.others.empty())
       say(fmt::format("{} it and {}{}: they have to change together.", start,
@@ -253,80 +248,27 @@ void Answer::say_groups() {
   }
 }
 
-/// A scheme for a weight that has to change together with the one in question.
-void Answer::add_member(const std::string& path, const Checkpoint& checkpoint, Paste& paste) const {
-  const Explanation member = explain_value(policy_, {path}, &checkpoint);
-  const Weight& weight = member.facts->weight;
-  if (!member.resolution.needs_scheme || weight.shape.elements() == 0) return;
-  if (is_stored_as(member, wanted_.id)) return;
-  add_scheme(policy_, member.value, member.resolution, wanted_.id, paste);
-}
-
-/// All members of all groups that the format of this weight reaches.
-void Answer::add_members(const Checkpoint& checkpoint, Paste& paste) const {
-  std::set<std::string> seen{explanation_.value.path};
-  std::deque<std::string> next;
-  const auto reach = [&](const std::vector<GroupMembership>& groups) {
-    for (const GroupMembership& membership : groups) {
-      const std::vector<std::string>& same = membership.group->same;
-      if (std::find(same.begin(), same.end(), "format") == same.end()) continue;
-      for (const std::string& other : membership.others)
-        if (seen.size() < kMaxMembers && seen.insert(other).second) next.push_back(other);
-    }
-  };
-  reach(explanation_.groups);
-  for (; !next.empty(); next.pop_front()) {
-    try {
-      add_member(next.front(), checkpoint, paste);
-      reach(explain_value(policy_, {next.front()}, &checkpoint).groups);
-    } catch (const Error&) {
-      // The policies disagree about it. What is pasted is tried, and says so.
-    }
-  }
-}
-
-void Answer::find_paste(const Checkpoint* checkpoint, const PolicyInput& input) {
+void Answer::find_cure(const Checkpoint* checkpoint, const PolicyInput& input) {
   const std::string declaration =
       lacks_declaration()
           ? fmt::format("[myelin]\nformats = [{}]\n", toml_quoted_key(explanation_.facts->encoding))
           : std::string();
   // The scheme that there is will do once the source encoding is named.
   const bool asked = resolution_.scheme && resolution_.scheme->format == wanted_.id;
-  if (!asked) find_schemes(declaration, checkpoint, input);
-  if (out_.paste.empty() && !asked) return;
-  if (!declaration.empty() && fault_of_appending(declaration, policy_, input).empty())
+  Cure cure = cli::find_cure(explanation_, wanted_.id, checkpoint, input, declaration, !asked);
+  for (std::string& note : cure.notes) say(std::move(note));
+  out_.tried = cure.tried;
+  if (!cure.found) return;
+  out_.fits_at_end = cure.fits_at_end;
+  out_.also_changes = std::move(cure.also_changes);
+  out_.paste = std::move(cure.paste.toml);
+  // In a file that extends this one, saying a scheme again replaces it.
+  if (cure.fits_at_end || !cure.tried) out_.replaces = std::move(cure.paste.replaces);
+  if (declaration.empty()) return;
+  if (!cure.fits_at_end || fault_of_appending(declaration, policy_, input).empty())
     out_.paste = declaration + (out_.paste.empty() ? "" : "\n") + out_.paste;
-  else if (!declaration.empty())
+  else
     out_.declare = explanation_.facts->encoding;  // a file that has the table takes no second one
-  if (out_.paste.empty() || !out_.replaces.empty()) return;
-  if (const std::string fault = fault_of_appending(out_.paste, policy_, input); !fault.empty())
-    say(fmt::format("The end of the file is no place for more policies: {}.", fault));
-}
-
-void Answer::find_schemes(const std::string& declaration, const Checkpoint* checkpoint,
-                          const PolicyInput& input) {
-  Paste paste;
-  add_scheme(policy_, explanation_.value, resolution_, wanted_.id, paste);
-  if (checkpoint != nullptr) add_members(*checkpoint, paste);
-  out_.paste = std::move(paste.toml);
-  out_.replaces = std::move(paste.replaces);
-  // Several schemes that have to go cannot be tried.
-  if (out_.replaces.size() < 2) try_paste(declaration + "\n" + out_.paste, checkpoint, input);
-}
-
-/// What is pasted has to work: it is tried, and what is wrong with it is said.
-void Answer::try_paste(const std::string& toml, const Checkpoint* checkpoint,
-                       const PolicyInput& input) {
-  const Trial trial = try_with(toml, explanation_, wanted_.id, checkpoint, input);
-  for (Problem problem : trial.problems) {
-    // Places in what is not written anywhere help nobody.
-    if (problem.file == trial.file) problem.file.clear();
-    say(fmt::format("A scheme that makes it so would be wrong: {}.", to_string(problem)));
-  }
-  if (trial.reached && trial.problems.empty()) return;
-  if (trial.problems.empty()) say("A scheme for this path alone does not make it so.");
-  out_.paste.clear();
-  out_.replaces.clear();
 }
 
 }  // namespace

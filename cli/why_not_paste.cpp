@@ -3,21 +3,16 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <filesystem>
+#include <optional>
 #include <set>
-#include <system_error>
 #include <tuple>
-#include <utility>
 
+#include "path_folding.h"
 #include "synps/codec_registry.h"
 #include "synps/error.h"
-#include "synps/file.h"
-#include "synps/plan.h"
 
 namespace synps::cli {
 namespace {
-
-namespace fs = std::filesystem;
 
 bool decides(const SchemeVerdict& verdict) noexcept {
   return verdict.outcome == SchemeVerdict::Outcome::chosen ||
@@ -40,9 +35,9 @@ std::string format_name(const Policy& policy, const std::string& format) {
 }
 
 /// The fields that differ from what a scheme infers, and the format.
-std::string scheme_text(const std::string& pattern, const Scheme& scheme) {
+std::string fields_text(const Scheme& scheme) {
   const bool constant = scheme.scope == Scope::constant;
-  std::string out = fmt::format("[[policies.{}.schemes]]\n", toml_quoted_key(pattern));
+  std::string out;
   if (!constant) out += fmt::format("scope = \"{}\"\n", to_string(scheme.scope));
   if (scheme.lifetime != (constant ? Lifetime::immutable : Lifetime::invocation))
     out += fmt::format("lifetime = \"{}\"\n", to_string(scheme.lifetime));
@@ -53,125 +48,117 @@ std::string scheme_text(const std::string& pattern, const Scheme& scheme) {
   return out;
 }
 
-void add_place(const SourcePlace& place, std::vector<SourcePlace>& places) {
-  if (std::find(places.begin(), places.end(), place) != places.end()) return;
-  places.push_back(place);
-  std::sort(places.begin(), places.end(), [](const SourcePlace& a, const SourcePlace& b) {
-    return std::tie(a.source, a.line) < std::tie(b.source, b.line);
-  });
+/// What the scheme for a target says, under whichever pattern.
+std::string fields_for(const Policy& policy, const Target& target) {
+  Scheme scheme{target.value.scope, target.value.lifetime};
+  const bool constant = target.value.scope == Scope::constant;
+  scheme.update = constant ? Update::none : Update::whole;
+  const std::optional<Scheme>& now = target.resolution.scheme;
+  if (now && constant) scheme.is_volatile = now->is_volatile;
+  if (now && !constant) scheme.update = now->update;
+  scheme.format = format_name(policy, target.format);
+  return fields_text(scheme);
 }
 
-/// What makes one problem another: where it is and what kind. Numbers of weights may differ.
-using ProblemKind = std::tuple<std::string, std::uint32_t, std::uint32_t, std::string, std::string>;
+class PasteMaker {
+ public:
+  PasteMaker(const Policy& policy, const DecidesOnlyTargets& only_targets)
+      : policy_(policy), only_targets_(only_targets) {}
 
-ProblemKind kind_of(const Problem& problem) {
-  return {problem.file, problem.line, problem.column, problem.field,
-          problem.what.substr(0, problem.what.find(':'))};
-}
-
-std::vector<Problem> problems_with(const Policy& policy, const std::vector<WeightFacts>& weights) {
-  try {
-    policy.resolve(weights, {.allow_unmatched = true});
-    return {};
-  } catch (const Error& error) {
-    return error.problems();
+  Paste make(const std::vector<Target>& targets, bool folded) {
+    std::vector<FoldItem> rest;
+    for (const Target& target : targets) {
+      const std::string fields = fields_for(policy_, target);
+      if (!target.alone && (change_deciding(target, fields) || change_same_path(target, fields)))
+        continue;
+      if (folded && !target.alone)
+        rest.push_back({target.value.path, fields});
+      else
+        add(PathPattern::literal(target.value.path), fields);
+    }
+    FoldOptions options;
+    options.max_width = 400;
+    options.max_choices = 64;
+    for (const FoldedRow& row : fold_paths(rest, options))
+      add(row.members.size() == 1 ? PathPattern::literal(rest[row.members.front()].path)
+                                  : row.pattern,
+          rest[row.members.front()].key);
+    return std::move(out_);
   }
-}
 
-std::string text_of(const std::string& file) {
-  const std::vector<std::byte> bytes = InputFile(Os::posix(), file, ErrorCode::policy).read_all();
-  std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  if (!text.empty() && text.back() != '\n') text += '\n';
-  return text;
-}
+ private:
+  /// The policies that decide the target, where none of them decides anything else.
+  bool change_deciding(const Target& target, const std::string& fields) {
+    std::vector<const SchemeVerdict*> deciding;
+    for (const SchemeVerdict& verdict : target.resolution.schemes) {
+      if (!decides(verdict)) continue;
+      if (!claims_exactly(verdict, target.value) || !only_targets_(*verdict.policy)) return false;
+      deciding.push_back(&verdict);
+    }
+    // Where several say the same, one will do.
+    for (const SchemeVerdict* verdict : deciding)
+      change(*verdict, fields, verdict == deciding.front());
+    return !deciding.empty();
+  }
 
-/// A policy `name`, in the folder of `file`, that extends it by `toml`.
-Policy extended(const std::string& name, const std::string& file, const std::string& toml,
-                const PolicyInput& input) {
-  const fs::path path(file);
-  // A link may lead out of the folder, where only a whole path may.
-  std::error_code ignored;
-  const std::string base =
-      fs::is_symlink(path, ignored) ? fs::absolute(path).string() : path.filename().string();
-  return Policy::parse(fmt::format("extends = {}\n\n{}", toml_quoted_key(base), toml), name,
-                       *input.codecs, input.options);
-}
+  /// The path itself is narrower than every policy that covers it, but for one of just this path:
+  /// that one can only say something else, or say it of this value more specifically.
+  bool change_same_path(const Target& target, const std::string& fields) {
+    const PathPattern literal = PathPattern::parse(PathPattern::literal(target.value.path));
+    bool changed = false;
+    for (const SchemeVerdict& verdict : target.resolution.schemes) {
+      if (!decides(verdict) || !covers_no_more(verdict.policy->pattern, literal)) continue;
+      if (claims_exactly(verdict, target.value))
+        change(verdict, fields, !changed);
+      else
+        add(verdict.policy->pattern.text(), fields);
+      changed = true;
+    }
+    return changed;
+  }
+
+  static bool claims_exactly(const SchemeVerdict& verdict, const Value& value) {
+    const Scheme& scheme = verdict.scheme->scheme;
+    return scheme.scope == value.scope && scheme.lifetime == value.lifetime;
+  }
+
+  /// `shown`: it is to be written, and not only to go.
+  void change(const SchemeVerdict& verdict, const std::string& fields, bool shown) {
+    // Saying it again replaces what a file that is extended says.
+    if (verdict.scheme->place.source == 0) add_place(verdict.scheme->place);
+    add(verdict.policy->pattern.text(), fields, shown);
+  }
+
+  void add(const std::string& pattern, const std::string& fields, bool shown = true) {
+    const std::string text =
+        fmt::format("[[policies.{}.schemes]]\n{}", toml_quoted_key(pattern), fields);
+    if (shown && shown_.insert(text).second) out_.toml += (out_.toml.empty() ? "" : "\n") + text;
+    if (!said_.insert(text).second) return;
+    out_.extension += (out_.extension.empty() ? "" : "\n") + text;
+    out_.patterns.push_back(PathPattern::parse(pattern));
+  }
+
+  void add_place(const SourcePlace& place) {
+    std::vector<SourcePlace>& places = out_.replaces;
+    if (std::find(places.begin(), places.end(), place) != places.end()) return;
+    places.push_back(place);
+    std::sort(places.begin(), places.end(), [](const SourcePlace& a, const SourcePlace& b) {
+      return std::tie(a.source, a.line, a.column) < std::tie(b.source, b.line, b.column);
+    });
+  }
+
+  const Policy& policy_;
+  const DecidesOnlyTargets& only_targets_;
+  std::set<std::string> shown_;
+  std::set<std::string> said_;
+  Paste out_;
+};
 
 }  // namespace
 
-void add_scheme(const Policy& policy, const Value& value, const WeightResolution& resolution,
-                const std::string& format, Paste& paste) {
-  Scheme scheme{value.scope, value.lifetime};
-  scheme.update = value.scope == Scope::constant ? Update::none : Update::whole;
-  if (resolution.scheme) {
-    scheme.update = resolution.scheme->update;
-    scheme.is_volatile = resolution.scheme->is_volatile;
-  }
-  if (value.scope == Scope::constant) scheme.update = Update::none;
-  if (value.scope != Scope::constant) scheme.is_volatile = false;
-  scheme.format = format_name(policy, format);
-
-  // The path itself is narrower than every policy that covers it, but for one of just these paths:
-  // that one can only say something else, or say it of this value more specifically.
-  std::string pattern = PathPattern::literal(value.path);
-  const PathPattern literal = PathPattern::parse(pattern);
-  for (const SchemeVerdict& verdict : resolution.schemes) {
-    if (!decides(verdict) || !covers_no_more(verdict.policy->pattern, literal)) continue;
-    pattern = verdict.policy->pattern.text();
-    const Scheme& old = verdict.scheme->scheme;
-    const bool inherited = verdict.scheme->place.source != 0;  // saying it again replaces that
-    if (old.scope == value.scope && old.lifetime == value.lifetime && !inherited)
-      add_place(verdict.scheme->place, paste.replaces);
-  }
-  if (!paste.toml.empty()) paste.toml += '\n';
-  paste.toml += scheme_text(pattern, scheme);
-}
-
-bool is_stored_as(const Explanation& explanation, const std::string& format) {
-  const WeightResolution& resolution = explanation.resolution;
-  const bool keeps = resolution.keep || (explanation.bytes && explanation.form.encoding.kind ==
-                                                                  Encoding::Kind::keep_as_stored);
-  if (format == CodecRef::keep().name) return keeps;
-  if (!explanation.facts)
-    return resolution.codec != nullptr && resolution.codec->info().id() == format;
-  if (explanation.stored_codec != format) return false;
-  return keeps ||
-         (explanation.policy->codecs().for_dtype(explanation.facts->weight.dtype) != nullptr &&
-          explanation.policy->declares(explanation.facts->encoding));
-}
-
-Trial try_with(const std::string& toml, const Explanation& explanation, const std::string& format,
-               const Checkpoint* checkpoint, const PolicyInput& input) {
-  Trial trial;
-  const std::string& file = explanation.policy->file();
-  trial.file = (fs::path(file).parent_path() / "(pasted)").string();
-  try {
-    const Policy policy = extended(trial.file, file, toml, input);
-    trial.reached = is_stored_as(explain_value(policy, explanation.value, checkpoint), format);
-    if (checkpoint == nullptr) return trial;
-    const std::vector<WeightFacts> weights = weight_facts(*checkpoint);
-    std::set<ProblemKind> known;
-    for (const Problem& problem : problems_with(*explanation.policy, weights))
-      known.insert(kind_of(problem));
-    for (Problem& problem : problems_with(policy, weights))
-      if (known.insert(kind_of(problem)).second) trial.problems.push_back(std::move(problem));
-  } catch (const Error& error) {
-    if (error.code() == ErrorCode::io) throw;
-    trial.problems = error.problems();
-  }
-  return trial;
-}
-
-std::string fault_of_appending(const std::string& toml, const Policy& policy,
-                               const PolicyInput& input) {
-  try {
-    Policy::parse(text_of(policy.file()) + "\n" + toml, policy.file(), *input.codecs,
-                  input.options);
-    return {};
-  } catch (const Error& error) {
-    if (error.code() == ErrorCode::io) throw;
-    return to_string(error.problems().front());
-  }
+Paste make_paste(const Policy& policy, const std::vector<Target>& targets, bool folded,
+                 const DecidesOnlyTargets& only_targets) {
+  return PasteMaker(policy, only_targets).make(targets, folded);
 }
 
 }  // namespace synps::cli

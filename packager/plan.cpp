@@ -37,7 +37,7 @@ void name_policy(const WeightResolution& resolution, PlannedWeight& planned) {
   for (const KeyDecision& decision : resolution.decisions)
     if (decision.key == "format" && decision.policy != nullptr) {
       planned.policy = decision.policy->pattern.text();
-      planned.policy_line = decision.place.line;
+      planned.policy_place = decision.place;
     }
 }
 

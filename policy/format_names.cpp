@@ -1,6 +1,7 @@
 #include "format_names.h"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -18,8 +19,34 @@ std::string lower(std::string_view text) {
   return out;
 }
 
+// What other tools call the same.
+std::optional<std::string> alias(std::string_view name) {
+  static constexpr std::pair<std::string_view, std::string_view> kAliases[] = {
+      {"bfloat16", "bf16"}, {"float16", "f16"}, {"fp16", "f16"},  {"half", "f16"},
+      {"float32", "f32"},   {"fp32", "f32"},    {"float", "f32"}, {"float64", "f64"},
+      {"fp64", "f64"},      {"double", "f64"},  {"q8", "q8_0"},   {"q4", "q4_0"},
+      {"copy", "keep"}};
+  for (const auto& [other, ours] : kAliases)
+    if (other == name) return std::string(ours);
+  return std::nullopt;
+}
+
 std::string did_you_mean(const std::vector<std::string>& names) {
   return names.empty() ? std::string() : fmt::format("did you mean {}?", fmt::join(names, " or "));
+}
+
+bool can_encode(const CodecRegistry& codecs, std::string_view name) {
+  const Codec* codec = codecs.resolve(name);
+  return codec != nullptr && codec->info().encodes;
+}
+
+// Suggestions that a policy may use.
+std::vector<std::string> encoders_like(std::string_view name, const CodecRegistry& codecs) {
+  std::vector<std::string> names = codecs.suggestions(name);
+  names.erase(std::remove_if(names.begin(), names.end(),
+                             [&](const std::string& each) { return !can_encode(codecs, each); }),
+              names.end());
+  return names;
 }
 
 Problem unknown_codec(std::string_view name, const CodecRegistry& codecs) {
@@ -27,13 +54,15 @@ Problem unknown_codec(std::string_view name, const CodecRegistry& codecs) {
   const auto exports = std::count_if(
       all.begin(), all.end(), [&](const Codec* codec) { return codec->info().name == name; });
   Problem problem{.what = exports > 1 ? "ambiguous codec" : "unknown codec", .found = quote(name)};
-  if (lower(name) != name && (lower(name) == kKeep || codecs.resolve(lower(name)) != nullptr))
-    problem.hint = did_you_mean({lower(name)});
+  const std::string plain = alias(lower(name)).value_or(lower(name));
+  if (plain != name && (plain == kKeep || can_encode(codecs, plain)))
+    problem.hint = did_you_mean({plain});
   else
-    problem.hint = did_you_mean(codecs.suggestions(name));
+    problem.hint = did_you_mean(encoders_like(name, codecs));
   if (problem.hint.empty())
     problem.hint =
-        "`synps codecs` lists the codecs; those of other packages need an entry in [packages]";
+        "`synps codecs` lists the codecs; those of other packages need an entry in [packages], or "
+        "--package";
   return problem;
 }
 
@@ -51,7 +80,7 @@ Problem unknown_encoding(std::string_view name, const CodecRegistry& codecs) {
   }
   std::vector<std::string> names;
   for (const DType dtype : all_dtypes()) names.emplace_back(encoding_name(dtype));
-  if (const auto near = dtype_encoding(lower(name)))
+  if (const auto near = dtype_encoding(alias(lower(name)).value_or(lower(name))))
     problem.hint = did_you_mean({*near});
   else if (const auto nearest_name = nearest(name, names))
     problem.hint = did_you_mean({*nearest_name});

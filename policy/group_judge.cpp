@@ -1,7 +1,7 @@
 #include "group_judge.h"
 
 #include <algorithm>
-#include <map>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -16,20 +16,8 @@ namespace synps {
 namespace {
 
 constexpr std::size_t kMaxMembersShown = 8;
-
-// Numbers of weights that have to be alike, by what the wildcards matched.
-using Sets = std::map<std::u32string, std::vector<std::size_t>>;
-
-Sets sets_of(const PolicyGroup& group, const std::vector<WeightFacts>& weights,
-             StepBudget& budget) {
-  Sets sets;
-  for (std::size_t i = 0; i < weights.size(); ++i) {
-    std::u32string key = group.paths.wildcard_key(weights[i].weight.path, budget.left());
-    budget.check();
-    if (!key.empty()) sets[std::move(key)].push_back(i);
-  }
-  return sets;
-}
+// What finding the members of all groups may take: about a second or two.
+constexpr std::uint64_t kMaxGroupSteps = 100'000'000;
 
 std::string field_of(const PolicyGroup& group) {
   return fmt::format("groups.{}", toml_key_for_display(group.name));
@@ -49,34 +37,40 @@ std::string asked_form(const WeightResolution& resolution) {
   return text;
 }
 
-// What the group asks to be alike, in words.
-std::string shared_text(const PolicyGroup& group, const WeightFacts& facts,
-                        const WeightResolution& resolution) {
+// What the group asks to be alike, in words, one for each of `same`.
+std::vector<std::string> shared_texts(const PolicyGroup& group, const WeightFacts& facts,
+                                      const WeightResolution& resolution) {
   std::vector<std::string> parts;
   for (const std::string& same : group.same) {
-    if (same == "format") parts.push_back(stored_format(facts, resolution));
-    if (same == "form") parts.push_back(asked_form(resolution));
-    if (same == "dtype" && resolution.needs_scheme) parts.push_back("dtype " + resolution.dtype);
-    if (same == "device") parts.push_back("device " + resolution.device);
+    std::string& part = parts.emplace_back();
+    if (same == "format") part = stored_format(facts, resolution);
+    if (same == "form") part = asked_form(resolution);
+    if (same == "dtype" && resolution.needs_scheme) part = "dtype " + resolution.dtype;
+    if (same == "device") part = "device " + resolution.device;
   }
-  return fmt::format("{}", fmt::join(parts, "; "));
+  return parts;
 }
 
 bool is_decided(const WeightResolution& resolution) noexcept {
   return resolution.keep || resolution.codec != nullptr;
 }
 
+// "line 3", with the file where there are several.
+std::string line_text(const PolicyDocument& document, const SourcePlace& place) {
+  if (document.files.size() == 1) return fmt::format("line {}", place.line);
+  return fmt::format("line {} of {}", place.line, escape_for_display(document.files[place.source]));
+}
+
 // Who decided the format, for people: ` by "PATTERN" (line 3)`.
 std::string decider_text(const PolicyDocument& document, const WeightResolution& resolution) {
-  if (resolution.used_fallback) return " as fallback";
+  const std::string_view key = resolution.used_fallback ? "fallback" : "format";
   for (const KeyDecision& decision : resolution.decisions) {
-    if (decision.key != "format" || decision.policy == nullptr) continue;
-    const std::string file =
-        decision.place.source == 0
-            ? std::string()
-            : fmt::format(" of {}", escape_for_display(document.files[decision.place.source]));
-    return fmt::format(" by {} (line {}{})", toml_key_for_display(decision.policy->pattern.text()),
-                       decision.place.line, file);
+    if (decision.key != key || decision.policy == nullptr) continue;
+    const std::string by =
+        fmt::format("by {} ({})", toml_key_for_display(decision.policy->pattern.text()),
+                    line_text(document, decision.place));
+    if (!resolution.used_fallback) return " " + by;
+    return fmt::format(", the fallback {}, because {}", by, resolution.fallback_reason);
   }
   return {};
 }
@@ -88,11 +82,11 @@ class GroupJudge {
              const std::vector<WeightResolution>& resolved)
       : document_(document), weights_(weights), resolved_(resolved) {}
 
-  void judge(const PolicyGroup& group, const Sets& sets, ProblemList& problems) const {
+  void judge(const PolicyGroup& group, const GroupSets& sets, ProblemList& problems) const {
     std::size_t differing = 0;
     const std::vector<std::size_t>* example = nullptr;
     for (const auto& [key, members] : sets) {
-      if (are_alike(group, members)) continue;
+      if (differences(group, members).empty()) continue;
       ++differing;
       // The set of the first weight, whatever the order of the keys.
       if (example == nullptr || members.front() < example->front()) example = &members;
@@ -106,39 +100,53 @@ class GroupJudge {
          .field = field_of(group),
          .found = members_text(group, *example),
          .want = fmt::format("the same {}", fmt::join(group.same, " and ")),
-         .hint = "let the policies that decide agree, or write one for all of them"});
+         .hint = hint_for(*example)});
   }
 
  private:
-  std::string text_of(const PolicyGroup& group, std::size_t i) const {
-    return shared_text(group, weights_[i], resolved_[i]);
+  std::string hint_for(const std::vector<std::size_t>& members) const {
+    const bool fallback = std::any_of(members.begin(), members.end(),
+                                      [&](std::size_t i) { return resolved_[i].used_fallback; });
+    if (fallback) return "give all members a format that can hold each of them";
+    return "let the policies that decide agree, or write one for all of them";
   }
 
-  bool are_alike(const PolicyGroup& group, const std::vector<std::size_t>& members) const {
-    const std::string* first = nullptr;
-    std::string reference;
+  std::vector<std::string> texts_of(const PolicyGroup& group, std::size_t i) const {
+    return shared_texts(group, weights_[i], resolved_[i]);
+  }
+
+  // Which of group.same the decided members do not share, by number.
+  std::vector<std::size_t> differences(const PolicyGroup& group,
+                                       const std::vector<std::size_t>& members) const {
+    std::vector<std::string> first;
+    std::set<std::size_t> different;
     for (const std::size_t i : members) {
       if (!is_decided(resolved_[i])) continue;
-      std::string text = text_of(group, i);
-      if (first == nullptr) {
-        reference = std::move(text);
-        first = &reference;
-      } else if (text != reference) {
-        return false;
-      }
+      const std::vector<std::string> texts = texts_of(group, i);
+      if (first.empty()) first = texts;
+      for (std::size_t part = 0; part < texts.size(); ++part)
+        if (texts[part] != first[part]) different.insert(part);
     }
-    return true;
+    return {different.begin(), different.end()};
   }
 
-  // Members that say the same stand together.
   std::string members_text(const PolicyGroup& group,
                            const std::vector<std::size_t>& members) const {
+    const std::vector<std::size_t> different = differences(group, members);
     std::vector<std::string> shown;
     for (const std::size_t i : members) {
       if (shown.size() == kMaxMembersShown) break;
       if (!is_decided(resolved_[i])) continue;
-      shown.push_back(fmt::format("{} is {}{}", quote(weights_[i].weight.path), text_of(group, i),
-                                  decider_text(document_, resolved_[i])));
+      const std::vector<std::string> texts = texts_of(group, i);
+      std::vector<std::string> parts;
+      bool format = false;
+      for (const std::size_t part : different) {
+        format = format || group.same[part] == "format";
+        parts.push_back(texts[part]);
+      }
+      shown.push_back(fmt::format("{} is {}{}", quote(weights_[i].weight.path),
+                                  fmt::join(parts, "; "),
+                                  format ? decider_text(document_, resolved_[i]) : std::string()));
     }
     std::string text = fmt::format("{}", fmt::join(shown, ", "));
     if (members.size() > shown.size())
@@ -163,33 +171,57 @@ void report_unmatched(const PolicyGroup& group, const std::vector<WeightFacts>& 
 
 }  // namespace
 
-void judge_groups(const PolicyDocument& document, const std::vector<WeightFacts>& weights,
-                  const std::vector<WeightResolution>& resolved, const ResolveOptions& options,
-                  StepBudget& budget, ProblemList& problems) {
-  const GroupJudge judge(document, weights, resolved);
+std::vector<GroupSets> group_sets(const PolicyDocument& document,
+                                  const std::vector<WeightFacts>& weights) {
+  std::uint64_t steps = kMaxGroupSteps;
+  std::vector<GroupSets> all;
   for (const PolicyGroup& group : document.groups) {
-    const Sets sets = sets_of(group, weights, budget);
+    GroupSets& sets = all.emplace_back();
+    for (std::size_t i = 0; i < weights.size(); ++i) {
+      std::u32string key = group.paths.wildcard_key(weights[i].weight.path, steps);
+      if (!key.empty()) sets[std::move(key)].push_back(i);
+    }
+    if (steps != 0) continue;
+    ProblemList problems(document.files);
+    problems.add(group.paths_place,
+                 {.what = "finding the members of the groups takes too long",
+                  .field = field_of(group),
+                  .found = fmt::format("more than {} steps", kMaxGroupSteps),
+                  .hint = "write fewer groups, and fewer wildcards in their patterns"},
+                 ErrorCode::limit);
+    problems.throw_all();
+  }
+  return all;
+}
+
+void judge_groups(const PolicyDocument& document, const std::vector<WeightFacts>& weights,
+                  const std::vector<GroupSets>& sets, const std::vector<WeightResolution>& resolved,
+                  const ResolveOptions& options, ProblemList& problems) {
+  const GroupJudge judge(document, weights, resolved);
+  for (std::size_t i = 0; i < document.groups.size(); ++i) {
+    const PolicyGroup& group = document.groups[i];
     const bool may_be_empty = group.optional || group.is_inherited() || options.allow_unmatched;
-    if (sets.empty() && !may_be_empty)
+    if (sets[i].empty() && !may_be_empty)
       report_unmatched(group, weights, problems);
     else
-      judge.judge(group, sets, problems);
+      judge.judge(group, sets[i], problems);
   }
 }
 
-void warn_of_lone_members(const PolicyDocument& document, const std::vector<WeightFacts>& weights,
-                          StepBudget& budget, ProblemList& warnings) {
-  for (const PolicyGroup& group : document.groups) {
-    if (group.is_inherited()) continue;
-    const Sets sets = sets_of(group, weights, budget);
+void warn_of_lone_members(const PolicyDocument& document, const std::vector<GroupSets>& all,
+                          ProblemList& warnings) {
+  for (std::size_t i = 0; i < document.groups.size(); ++i) {
+    const PolicyGroup& group = document.groups[i];
+    const GroupSets& sets = all[i];
     const bool shared = std::any_of(sets.begin(), sets.end(),
                                     [](const auto& each) { return each.second.size() > 1; });
-    if (sets.empty() || shared) continue;
+    if (group.is_inherited() || sets.empty() || shared) continue;
     warnings.add(group.paths_place,
                  {.what = "the group changes nothing: no two weights agree on its wildcards",
                   .field = field_of(group),
                   .found = quote(group.paths.text()),
-                  .want = "braces where members differ: \"layers.*.{q,k,v}_proj\""});
+                  .hint = "put the names that tell members apart into braces, as in "
+                          "\"{q,k,v}_proj\", and use wildcards for what they share"});
   }
 }
 

@@ -58,8 +58,8 @@ class UseCounter {
     const PolicyEntry& one = document_.entries[a];
     const PolicyEntry& other = document_.entries[b];
     if (key == "format")
-      return claiming_scheme(one.schemes, kWeights)->scheme ==
-             claiming_scheme(other.schemes, kWeights)->scheme;
+      return says_the_same(claiming_scheme(one.schemes, kWeights)->scheme,
+                           claiming_scheme(other.schemes, kWeights)->scheme);
     return find_policy_key(one, key)->value == find_policy_key(other, key)->value;
   }
 

@@ -54,6 +54,16 @@ const std::string& PathPattern::text() const noexcept {
   return program_->text;
 }
 
+std::string_view PathPattern::prefix() const noexcept {
+  return program_->prefix;
+}
+
+bool PathPattern::clearly_apart(const PathPattern& other) const noexcept {
+  const std::string_view a = prefix();
+  const std::string_view b = other.prefix();
+  return a.substr(0, b.size()) != b.substr(0, a.size());
+}
+
 bool PathPattern::covers(std::string_view path) const {
   std::uint64_t steps = std::numeric_limits<std::uint64_t>::max();
   return covers(path, steps);

@@ -28,49 +28,67 @@ class Reader {
     ++round_;
     enter(nfa_.start, {});
     step(Alphabet::kDot, U'.');
-    for (std::size_t at = 0; at < path.size() && !ways_.empty() && work_ < steps;) {
-      const std::size_t begin = at;
+    for (std::size_t at = 0; at < path.size() && !ways_.empty() && steps_taken() < steps;) {
+      std::size_t again = at;
       const char32_t code_point = next_code_point(path, at);
-      std::size_t again = begin;
       step(nfa_.alphabet.next_class(path, again), code_point);
     }
-    const bool finished = work_ < steps;
-    spend(steps, work_);
+    const bool finished = steps_taken() < steps;
+    spend(steps, steps_taken());
     if (!finished) return {};
-    for (Way& way : ways_)
-      if (nfa_.states[way.state].kind == Nfa::State::Kind::accept) return std::move(way.key);
+    for (const Way& way : ways_)
+      if (nfa_.states[way.state].kind == Nfa::State::Kind::accept) return key_of(way);
     return {};
   }
 
  private:
+  // What was read so far: the last code point, and what was read before it. Ways share it.
+  struct Link {
+    std::uint32_t before = 0;  // 0: nothing
+    char32_t code_point = 0;
+  };
   struct Way {
     std::uint32_t state = 0;
     std::uint32_t wildcard = 0;  // the state that read last, if it is a wildcard's, plus one
-    std::u32string key;
+    std::uint32_t key = 0;       // a link
   };
 
+  std::uint64_t steps_taken() const noexcept { return 1 + work_ / 4; }
+
+  void append(Way& way, char32_t code_point) {
+    links_.push_back({way.key, code_point});
+    way.key = static_cast<std::uint32_t>(links_.size() - 1);
+  }
+
+  std::u32string key_of(const Way& way) const {
+    std::u32string key;
+    for (std::uint32_t at = way.key; at != 0; at = links_[at].before) key += links_[at].code_point;
+    return key;
+  }
+
   void step(std::uint32_t symbol, char32_t code_point) {
-    std::vector<Way> before = std::exchange(ways_, {});
+    before_.swap(ways_);
+    ways_.clear();
     ++round_;
-    for (Way& way : before) {
+    for (Way& way : before_) {
       const Nfa::State& state = nfa_.states[way.state];
-      work_ += 1 + way.key.size() / 16;
+      ++work_;
       if (state.kind != Nfa::State::Kind::consume || symbol < state.first_class ||
           symbol > state.last_class)
         continue;
       if (symbol == Alphabet::kDot) {
-        way.key += kDotMark + way.state;
+        append(way, kDotMark + way.state);
         way.wildcard = 0;
       } else if (!is_wildcard(nfa_, state)) {
         way.wildcard = 0;
       } else {
         if (way.wildcard != way.state + 1) {
-          way.key += kWildcardMark + way.state;
+          append(way, kWildcardMark + way.state);
           way.wildcard = way.state + 1;
         }
-        way.key += code_point;
+        append(way, code_point);
       }
-      enter(state.next, std::move(way));
+      enter(state.next, way);
     }
   }
 
@@ -97,7 +115,9 @@ class Reader {
   const Nfa& nfa_;
   std::vector<std::uint32_t> seen_;  // the round a state was last entered in
   std::uint32_t round_ = 0;
+  std::vector<Link> links_{Link{}};
   std::vector<Way> ways_;
+  std::vector<Way> before_;
   std::vector<std::uint32_t> pending_;
   std::uint64_t work_ = 0;
 };

@@ -79,7 +79,7 @@ class Search {
       States next = *order_[at].states;
       for (std::size_t p = 0; p < next.size(); ++p)
         next[p] = automata_[p]->step(next[p], symbols_[p][i]);
-      work_ += next.size() + 4;
+      work_ += 4 * next.size() + 16;
       visit(std::move(next), at, code_points_[i]);
     }
   }

@@ -1,6 +1,7 @@
 #include "synps/policy.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "policy_impl.h"
@@ -15,6 +16,22 @@
 #include "weight_resolution.h"
 
 namespace synps {
+
+namespace {
+
+// Values that are not weights have a format, and are computed somewhere; fallback and form speak of
+// stored weights.
+bool concerns_values(std::string_view key) noexcept {
+  return key == "format" || key == "dtype" || key == "backend.device";
+}
+
+bool concerns(std::string_view key, const ExplainRequest& request) noexcept {
+  if (request.scope != Scope::constant) return concerns_values(key);
+  return request.facts == nullptr ||
+         synps::concerns(key, dtype_is_float(request.facts->weight.dtype));
+}
+
+}  // namespace
 
 bool PolicyEntry::has_constant_scheme() const noexcept {
   return std::any_of(schemes.begin(), schemes.end(),
@@ -83,9 +100,7 @@ WeightResolution Policy::explain(std::string_view path, const ExplainRequest& re
   const SetResolution set = resolver.resolve(covering_policies(document, walk, path, budget));
   ResolutionReport report(document, value);
   for (const Ambiguity& ambiguity : set.ambiguities)
-    if (request.facts == nullptr ||
-        concerns(ambiguity.key, dtype_is_float(request.facts->weight.dtype)))
-      report.add(ambiguity, path);
+    if (concerns(ambiguity.key, request)) report.add(ambiguity, path);
   ProblemList problems(document.files);
   report.finish(relations, problems);
   problems.throw_if_any();
@@ -101,6 +116,11 @@ WeightResolution Policy::explain(std::string_view path, const ExplainRequest& re
       std::any_of(set.ambiguities.begin(), set.ambiguities.end(),
                   [](const Ambiguity& ambiguity) { return ambiguity.key == "format"; });
   if (!undecided) result.schemes = resolver.verdicts(set);
+  if (request.scope == Scope::constant) return result;
+  std::vector<KeyDecision> decisions;
+  std::copy_if(result.decisions.begin(), result.decisions.end(), std::back_inserter(decisions),
+               [](const KeyDecision& each) { return concerns_values(each.key); });
+  result.decisions = SharedList(std::move(decisions));
   return result;
 }
 

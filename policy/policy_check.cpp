@@ -31,16 +31,19 @@ PolicyCheck PolicyCheck::run(const std::string& path, const CodecRegistry& codec
       if (weights != nullptr && !resolve_options.allow_unmatched)
         add_unmatched_policies(document, impl->coverage, *weights, problems);
     } else if (weights == nullptr) {
+      warn_of_empty_policies(document, warnings);
       warn_of_unused_names(document, warnings);
       warn_of_covered_keys(document, warnings);
     } else {
       Resolution resolution =
           resolve_weights(document, impl->coverage, *weights, resolve_options, problems);
+      warn_of_empty_policies(document, warnings);
+      warn_of_remote_values(document, *weights, warnings);
       warn_of_unused_names(document, warnings);
       warn_of_unused_formats(document, *weights, warnings);
       warn_of_useless_keys(document, resolution, warnings);
-      StepBudget budget(document.files.front());
-      warn_of_lone_members(document, *weights, budget, warnings);
+      warn_of_unmatched_policies(document, resolution, warnings);
+      if (!resolution.groups.empty()) warn_of_lone_members(document, resolution.groups, warnings);
       warn_of_weights(*weights, resolution.weights, warnings);
       check.resolutions = std::move(resolution.weights);
     }

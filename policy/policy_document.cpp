@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "format_names.h"
 #include "policy_file.h"
 #include "policy_merge.h"
 #include "policy_sources.h"
@@ -81,7 +82,7 @@ std::vector<PolicyPackage> find_packages(const PolicySources& sources,
       if (!path || known(key.str())) continue;
       PolicyPackage package;
       package.name = key.str();
-      package.path = path_beside(source.file, *path);
+      package.path = path->empty() ? *path : path_beside(source.file, *path);
       package.place = place_of(key.source());
       package.place.source = number;
       const std::vector<std::string>& given = options.given_packages;
@@ -106,6 +107,12 @@ void add_package_problems(const Error& error, const PolicyPackage& package, Prob
   }
 }
 
+// Whether no package of the files is needed: the caller has brought all of them.
+bool all_given(const std::vector<PolicyPackage>& packages) {
+  return std::all_of(packages.begin(), packages.end(),
+                     [](const PolicyPackage& package) { return package.overridden; });
+}
+
 // False when a package could not be had.
 bool load_packages(const std::vector<PolicyPackage>& packages, const PolicyOptions& options,
                    CodecRegistry& registry, ProblemList& problems) {
@@ -126,11 +133,12 @@ bool load_packages(const std::vector<PolicyPackage>& packages, const PolicyOptio
   return complete;
 }
 
-// Two schemes of one policy that claim the same values, from one file or from several.
-void check_schemes(const PolicyEntry& entry, ProblemList& problems) {
+// Two schemes of one policy that claim the same values, from one file or, if `across`, from two.
+void check_schemes(const PolicyEntry& entry, bool across, ProblemList& problems) {
   for (const auto& [first, second] : undecided_pairs(entry.schemes)) {
     const SourcePlace& a = entry.schemes[first].place;
     const SourcePlace& b = entry.schemes[second].place;
+    if ((a.source != b.source) != across) continue;
     const bool in_order = before(a, b);
     problems.add(
         in_order ? b : a,
@@ -152,6 +160,21 @@ std::vector<std::string> file_names(const PolicySources& sources) {
   return names;
 }
 
+// Source encodings that what holds in the end names; what was replaced names nothing.
+void declare(PolicyDocument& document) {
+  document.declared = {"f32"};
+  document.declared.insert(document.source_formats.begin(), document.source_formats.end());
+  const auto add = [&](const std::string& format) {
+    if (const Codec* codec = document.codecs->resolve(format))
+      document.declared.insert(encoding_of(codec->info()));
+  };
+  for (const PolicyEntry& entry : document.entries) {
+    for (const PolicyScheme& each : entry.schemes) add(each.scheme.format);
+    for (const PolicyKey& key : entry.keys)
+      if (key.name == "fallback") add(key.value);
+  }
+}
+
 // Reads the files from the last base on, so that each knows what its bases declare.
 void read_files(const PolicySources& sources, bool packages_missing, PolicyDocument& document,
                 ProblemList& problems) {
@@ -160,14 +183,17 @@ void read_files(const PolicySources& sources, bool packages_missing, PolicyDocum
     problems.set_source(number);
     PolicyFileContext context{number, document.codecs.get(), {}, packages_missing};
     for (const auto& [name, place] : document.devices) context.devices.insert(name);
-    merge_into(document, read_policy_file(*sources.files[i], context, problems));
+    PolicyFile file = read_policy_file(*sources.files[i], context, problems);
+    // By itself: a file that extends this one could replace one of the two.
+    for (const FileEntry& each : file.entries) check_schemes(each.entry, false, problems);
+    merge_into(document, std::move(file));
   }
   problems.set_source(0);
   for (PolicyEntry& entry : document.entries) {
     std::sort(
         entry.schemes.begin(), entry.schemes.end(),
         [](const PolicyScheme& a, const PolicyScheme& b) { return before(a.place, b.place); });
-    check_schemes(entry, problems);
+    check_schemes(entry, true, problems);
   }
   std::sort(document.entries.begin(), document.entries.end(),
             [](const PolicyEntry& a, const PolicyEntry& b) { return before(a.place, b.place); });
@@ -193,10 +219,13 @@ ParsedPolicy parse_policy(std::string text, const std::string& file, const Codec
   problems.set_source(0);
   const auto registry = std::make_shared<CodecRegistry>(codecs);
   document.packages = find_packages(sources, options);
-  const bool complete = load_packages(document.packages, options, *registry, problems);
+  // A package is a program: none runs for a policy that is refused anyway.
+  const bool sound = problems.empty() && sources.problems.empty();
+  const bool complete = sound ? load_packages(document.packages, options, *registry, problems)
+                              : all_given(document.packages);
   document.codecs = registry;
-  document.declared.insert("f32");
   read_files(sources, !complete, document, problems);
+  declare(document);
   if (problems.empty() && sources.problems.empty()) check_value_policies(document, problems);
   parsed.problems = problems.take();
   // A base that cannot be had is named first: others may follow from it.

@@ -89,7 +89,6 @@ class FileReader {
       problems_.add(place, std::move(encoding.problem));
     } else if (std::find(file_.source_formats.begin(), file_.source_formats.end(), encoding.name) ==
                file_.source_formats.end()) {
-      file_.declared.insert(encoding.name);
       file_.source_formats.push_back(std::move(encoding.name));
       file_.source_format_places.push_back(place);
     }
@@ -128,7 +127,7 @@ class FileReader {
     read_device(inner("backend"), keys);
     read_plain_key(policy, Section::policy, "dtype", "dtype", keys);
     read_fallback(policy, keys);
-    for (const std::string_view name : {"order", "orientation", "residency"})
+    for (const std::string_view name : {"compress", "order", "orientation", "residency"})
       read_plain_key(inner("form"), Section::form, name, fmt::format("form.{}", name), keys);
   }
 
@@ -164,14 +163,12 @@ class FileReader {
     if (!name.empty()) keys.push_back({"fallback", std::move(name), found->key});
   }
 
-  // The format's full name, and its encoding declared; empty when there is a problem.
+  // The format's full name; empty when there is a problem.
   std::string read_format(const FoundText& found, const std::string& field) {
     FormatName format = resolve_format(found.text, *context_.codecs);
     if (format.name.empty()) {
       format.problem.field = field;
       if (!context_.packages_missing) problems_.add(found.value, std::move(format.problem));
-    } else if (format.codec != nullptr) {
-      file_.declared.insert(encoding_of(format.codec->info()));
     }
     return format.name;
   }

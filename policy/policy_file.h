@@ -25,7 +25,6 @@ struct PolicyFile {
   std::vector<std::string> source_formats;        ///< each once
   std::vector<SourcePlace> source_format_places;  ///< of each
   std::map<std::string, SourcePlace> devices;     ///< by name
-  std::set<std::string, std::less<>> declared;    ///< source encodings that it names
 };
 
 /// What reading a file needs to know besides it.

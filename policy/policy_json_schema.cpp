@@ -98,6 +98,7 @@ class SchemaWriter {
         return member("type", "boolean");
       case KeyType::text_list:
         member("type", "array");
+        if (key.not_empty) json_.key("minItems").integer(1);
         json_.key("items").begin_object();
         text_members(key);
         json_.end_object();
@@ -112,6 +113,8 @@ class SchemaWriter {
         return;
       case KeyType::named:
         member("type", "object");
+        if (key.inner == Section::policy)  // a pattern is never empty
+          json_.key("propertyNames").begin_object().key("minLength").integer(1).end_object();
         json_.key("additionalProperties").begin_object();
         table_members(key.inner);
         json_.end_object();

@@ -86,7 +86,6 @@ void merge_into(PolicyDocument& document, PolicyFile file) {
     document.source_format_places.push_back(file.source_format_places[i]);
   }
   for (auto& [name, place] : file.devices) document.devices[name] = place;
-  document.declared.insert(file.declared.begin(), file.declared.end());
 }
 
 }  // namespace synps

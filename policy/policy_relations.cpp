@@ -27,7 +27,7 @@ void StepBudget::throw_used_up() const {
   ProblemList problems(file_);
   problems.add({},
                {.what = "deciding between the policies takes too long",
-                .found = fmt::format("more than {} steps", kMaxResolveSteps),
+                .found = fmt::format("more than {} steps", allowed_),
                 .hint = "write fewer policies that cover the same weights, and fewer wildcards in "
                         "one pattern"},
                ErrorCode::limit);
@@ -36,6 +36,9 @@ void StepBudget::throw_used_up() const {
 
 bool PolicyRelations::narrower(std::uint32_t a, std::uint32_t b) {
   if (a == b) return false;
+  pattern::spend(budget_.left(), 1);
+  budget_.check();
+  if (entries_[a].pattern.clearly_apart(entries_[b].pattern)) return false;
   return a < b ? compare(a, b) == Inclusion::narrower : compare(b, a) == Inclusion::broader;
 }
 

@@ -24,7 +24,8 @@ inline constexpr std::size_t kMaxCovering = 256;
 class StepBudget {
  public:
   /// `file` is for the message.
-  explicit StepBudget(std::string file) : file_(std::move(file)) {}
+  explicit StepBudget(std::string file, std::uint64_t steps = kMaxResolveSteps)
+      : file_(std::move(file)), allowed_(steps), left_(steps) {}
 
   std::uint64_t& left() noexcept { return left_; }
   /// Throws Error(limit) when nothing is left.
@@ -36,7 +37,8 @@ class StepBudget {
   [[noreturn]] void throw_used_up() const;
 
   std::string file_;
-  std::uint64_t left_ = kMaxResolveSteps;
+  std::uint64_t allowed_;
+  std::uint64_t left_;
 };
 
 /// How the path sets of a file's policies relate, each pair compared once and only when asked.

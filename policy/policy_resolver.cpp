@@ -20,6 +20,7 @@ constexpr std::array kMergedKeys{
     MergedKey{"backend.device", Section::backend, "device"},
     MergedKey{"dtype", Section::policy, "dtype"},
     MergedKey{"fallback", Section::policy, "fallback"},
+    MergedKey{"form.compress", Section::form, "compress"},
     MergedKey{"form.order", Section::form, "order"},
     MergedKey{"form.orientation", Section::form, "orientation"},
     MergedKey{"form.residency", Section::form, "residency"},
@@ -87,7 +88,7 @@ PolicyResolver::Decided PolicyResolver::decide(const std::string& key, const Pol
     if (value_of(i) != nullptr) setters.push_back(i);
   const PolicySet narrowest = relations_.narrowest(setters);
   const bool agree = std::all_of(narrowest.begin(), narrowest.end(), [&](std::uint32_t i) {
-    return *value_of(i) == *value_of(narrowest.front());
+    return says_the_same(*value_of(i), *value_of(narrowest.front()));
   });
   Decided decided;
   decided.ambiguous = !agree;

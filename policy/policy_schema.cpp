@@ -167,6 +167,7 @@ constexpr std::array kSchema{
             .type = KeyType::text_list,
             .choices = kSames,
             .inferred = "[\"format\", \"form\"]",
+            .not_empty = true,
             .doc = "what must be alike"},
     KeySpec{.section = Section::group,
             .name = "optional",

@@ -43,6 +43,7 @@ struct KeySpec {
   Section inner = Section::root;         ///< for the three table types
   std::string_view inferred = {};        ///< what holds when the key is omitted; "" for nothing
   bool required = false;                 ///< its table needs it
+  bool not_empty = false;                ///< text_list: at least one
   std::string_view not_yet = {};         ///< what is missing, when this version refuses the key
   std::string_view doc = {};             ///< one line
 };

@@ -125,7 +125,9 @@ class BaseReader {
       if (first.line != 0) return first;  // it is in the base
       blank.code = first.code == ErrorCode::limit ? ErrorCode::limit : ErrorCode::policy;
       blank.what = fmt::format("the file to extend cannot be used: {}", first.what);
-      if (!first.found.empty()) blank.found += fmt::format(", {}", first.found);
+      blank.found += fmt::format(", which is {}", escape_for_display(path));
+      if (!first.found.empty()) blank.found += fmt::format(": {}", first.found);
+      blank.hint = "the path is relative to the folder of this file";
       blank.want = first.want;
       return blank;
     }
@@ -149,7 +151,7 @@ class BaseReader {
 }  // namespace
 
 std::string read_policy_text(const std::string& path, Os& os) {
-  const InputFile file(os, path, ErrorCode::policy);
+  const InputFile file(os, path, ErrorCode::io);
   if (file.size() > kMaxPolicyBytes) {
     ProblemList problems(path);
     problems.add({},

@@ -34,8 +34,8 @@ struct PolicySources {
   std::vector<Problem> problems;                     ///< of finding and reading the bases
 };
 
-/// The whole text of a policy file. Throws Error(io); Error(policy) for what is no regular file,
-/// Error(limit) over 1 MiB.
+/// The whole text of a policy file. Throws Error(io), for what is no regular file too; Error(limit)
+/// over 1 MiB.
 std::string read_policy_text(const std::string& path, Os& os);
 
 /// Parses `text`, and every file that is extended from there on, up to the first that cannot be

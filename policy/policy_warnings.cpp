@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -11,8 +12,10 @@
 #include "format_names.h"
 #include "key_uses.h"
 #include "policy_relations.h"
+#include "resolution_report.h"
 #include "scheme_rules.h"
 #include "toml_text.h"
+#include "unmatched_pattern.h"
 
 namespace synps {
 namespace {
@@ -41,8 +44,13 @@ bool claims_other_values(const PolicyEntry& entry) {
 // The keys of one policy that count, and what they do.
 using OwnUses = std::vector<std::pair<std::string, KeyUse>>;
 
-void warn_of(const PolicyEntry& entry, const OwnUses& uses, const CodecRegistry& codecs,
+void warn_of(const PolicyEntry& entry, OwnUses uses, const CodecRegistry& codecs,
              ProblemList& warnings) {
+  // What a base says under the same pattern is the base's.
+  uses.erase(
+      std::remove_if(uses.begin(), uses.end(),
+                     [&](const auto& each) { return place_of_key(entry, each.first).source != 0; }),
+      uses.end());
   const auto all_are = [&](KeyUse use) {
     return std::all_of(uses.begin(), uses.end(),
                        [&](const auto& each) { return each.second == use; });
@@ -59,12 +67,12 @@ void warn_of(const PolicyEntry& entry, const OwnUses& uses, const CodecRegistry&
     Problem problem{.field = field_of(entry, key), .found = value_of(entry, key, codecs)};
     if (use == KeyUse::overridden) {
       problem.what = "the key changes nothing: narrower policies override it everywhere";
+      problem.hint = "remove it, or look whether a narrower one reaches too far";
     } else if (use == KeyUse::repeats) {
       problem.what = "the key changes nothing: without it the same would hold";
       problem.hint = "remove it, or keep it to pin the value against later changes";
-    } else if (use == KeyUse::none && key == "format") {
-      problem.what =
-          "the scheme changes nothing: its pattern matches only weights that are no floats";
+    } else if (use == KeyUse::none) {
+      problem.what = "the key changes nothing: its pattern matches only weights that are no floats";
       problem.hint = "weights that are no floats are kept as stored";
     } else {
       continue;
@@ -73,6 +81,14 @@ void warn_of(const PolicyEntry& entry, const OwnUses& uses, const CodecRegistry&
     if (key == "format" && claiming_scheme(entry.schemes, kWeights)->scheme.scope == Scope::any)
       continue;
     warnings.add(place_of_key(entry, key), std::move(problem));
+  }
+}
+
+std::optional<PathPattern> parse_or_nothing(std::string_view text) {
+  try {
+    return PathPattern::parse(text);
+  } catch (const Error&) {
+    return std::nullopt;
   }
 }
 
@@ -165,6 +181,21 @@ void warn_of_useless_keys(const PolicyDocument& document, const Resolution& reso
   }
 }
 
+void warn_of_unmatched_policies(const PolicyDocument& document, const Resolution& resolution,
+                                ProblemList& warnings) {
+  std::vector<bool> covers(document.entries.size(), false);
+  for (const auto& [covering, use] : resolution.sets)
+    for (const std::uint32_t number : covering) covers[number] = true;
+  for (std::uint32_t i = 0; i < document.entries.size(); ++i) {
+    const PolicyEntry& entry = document.entries[i];
+    const bool exempt = entry.is_inherited() || entry.optional || entry.keys.empty();
+    if (covers[i] || exempt || !entry.schemes.empty() || speaks_of_weights(entry)) continue;
+    warnings.add(entry.place, {.what = "the pattern covers no weight, and what it sets no value",
+                               .field = field_of(entry),
+                               .hint = "set `optional = true` where that is meant"});
+  }
+}
+
 void warn_of_covered_keys(const PolicyDocument& document, ProblemList& warnings) {
   ProblemList found(document.files);
   try {
@@ -173,6 +204,41 @@ void warn_of_covered_keys(const PolicyDocument& document, ProblemList& warnings)
     warn_of_unfinished_search(found);
   }
   warnings.take_from(found);
+}
+
+void warn_of_empty_policies(const PolicyDocument& document, ProblemList& warnings) {
+  for (const PolicyEntry& entry : document.entries)
+    if (!entry.is_inherited() && entry.keys.empty() && entry.schemes.empty())
+      warnings.add(entry.place, {.what = "the policy sets nothing",
+                                 .field = field_of(entry),
+                                 .hint = "remove it, or give it a key or a scheme"});
+}
+
+void warn_of_remote_values(const PolicyDocument& document, const std::vector<WeightFacts>& weights,
+                           ProblemList& warnings) {
+  std::vector<std::string_view> paths;
+  for (const WeightFacts& facts : weights) paths.push_back(facts.weight.path);
+  StepBudget budget(document.files.front());
+  const auto covers_a_weight = [&](const PathPattern& pattern) {
+    return std::any_of(paths.begin(), paths.end(),
+                       [&](std::string_view path) { return pattern.covers(path, budget.left()); });
+  };
+  for (const PolicyEntry& entry : document.entries) {
+    const std::string& text = entry.pattern.text();
+    const std::size_t dot = text.rfind('.');
+    const bool speaks_of_values = !entry.schemes.empty() && !entry.has_constant_scheme();
+    if (entry.is_inherited() || entry.optional || !speaks_of_values || dot == std::string::npos)
+      continue;
+    if (covers_a_weight(entry.pattern)) continue;
+    // Braces and ranges hold no dots but two in a row, which leave no pattern.
+    const std::optional<PathPattern> above = parse_or_nothing(text.substr(0, dot));
+    if (!above || covers_a_weight(*above) || budget.left() == 0) continue;
+    Problem problem{.what = "no weight is near the values that this policy is for",
+                    .field = field_of(entry)};
+    problem.hint = hint_for_unmatched(*above, paths);
+    if (problem.hint.empty()) problem.hint = "set `optional = true` where that is meant";
+    warnings.add(entry.place, std::move(problem));
+  }
 }
 
 void warn_of_unused_names(const PolicyDocument& document, ProblemList& warnings) {

@@ -20,6 +20,19 @@ void warn_of_useless_keys(const PolicyDocument& document, const Resolution& reso
 /// every path there could be.
 void warn_of_covered_keys(const PolicyDocument& document, ProblemList& warnings);
 
+/// Policies that no weight is under, and that are no error because they speak of no weights: a
+/// dtype or a device for what lies below them.
+void warn_of_unmatched_policies(const PolicyDocument& document, const Resolution& resolution,
+                                ProblemList& warnings);
+
+/// Policies that set nothing.
+void warn_of_empty_policies(const PolicyDocument& document, ProblemList& warnings);
+
+/// Policies for values that are not weights under paths that no weight is near: neither the pattern
+/// nor what is left of it without its last segment covers any.
+void warn_of_remote_values(const PolicyDocument& document, const std::vector<WeightFacts>& weights,
+                           ProblemList& warnings);
+
 /// Devices and packages that nothing names.
 void warn_of_unused_names(const PolicyDocument& document, ProblemList& warnings);
 

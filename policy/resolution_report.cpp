@@ -41,15 +41,6 @@ std::string header_for(std::string_view key, std::string_view pattern) {
   return fmt::format("[policies.{}]", name);
 }
 
-// Whether the policy says something that only weights have, so that matching none must be a slip:
-// a scheme that claims weights, or no scheme but a fallback or a form.
-bool speaks_of_weights(const PolicyEntry& entry) {
-  if (!entry.schemes.empty()) return entry.has_constant_scheme();
-  return std::any_of(entry.keys.begin(), entry.keys.end(), [](const PolicyKey& key) {
-    return key.name == "fallback" || key.name.starts_with("form.");
-  });
-}
-
 // A pattern that decides between the contenders for `path`; empty when there is none.
 std::string deciding_pattern(const std::vector<const PathPattern*>& contenders,
                              std::string_view path, std::uint64_t& steps) {
@@ -64,6 +55,13 @@ std::string deciding_pattern(const std::vector<const PathPattern*>& contenders,
 }
 
 }  // namespace
+
+bool speaks_of_weights(const PolicyEntry& entry) {
+  if (!entry.schemes.empty()) return entry.has_constant_scheme();
+  return std::any_of(entry.keys.begin(), entry.keys.end(), [](const PolicyKey& key) {
+    return key.name == "fallback" || key.name.starts_with("form.");
+  });
+}
 
 void ResolutionReport::add(const Ambiguity& ambiguity, std::string_view path) {
   ambiguities_[ambiguity].push_back(path);
@@ -131,19 +129,27 @@ void ResolutionReport::report_ambiguity(const Ambiguity& ambiguity,
   problem.what += fmt::format(": {}", affected(paths.size(), paths.front()));
   problem.field = ambiguity.key;
   problem.found = fmt::format("{}", fmt::join(claims, ", "));
-  if (relations.all_equal(ambiguity.contenders))
-    problem.hint =
-        ambiguity.contenders.size() == 2
-            ? "they cover the same paths: remove one of them, or make them agree"
-            : "they cover the same paths: remove all but one of them, or make them agree";
-  else
-    problem.hint = deciding_headers(ambiguity, paths);
+  problem.hint = relations.all_equal(ambiguity.contenders) ? same_paths_hint(ambiguity)
+                                                           : deciding_headers(ambiguity, paths);
   problems.add(place_of_key(entries_[ambiguity.contenders.front()], ambiguity.key, value_),
                std::move(problem));
 }
 
+std::string ResolutionReport::same_paths_hint(const Ambiguity& ambiguity) const {
+  const PolicySet& contenders = ambiguity.contenders;
+  const PolicyEntry& last = entries_[contenders.back()];
+  // One that spells its pattern as a base does replaces what that says.
+  if (!entries_[contenders.front()].is_inherited() && last.is_inherited())
+    return fmt::format(
+        "they cover the same paths: spell the pattern as {} does, and it is replaced",
+        line_of(place_of_key(last, ambiguity.key, value_)));
+  return contenders.size() == 2
+             ? "they cover the same paths: remove one of them, or make them agree"
+             : "they cover the same paths: remove all but one of them, or make them agree";
+}
+
 std::string ResolutionReport::line_of(const SourcePlace& place) const {
-  if (place.source == 0) return fmt::format("line {}", place.line);
+  if (document_.files.size() == 1) return fmt::format("line {}", place.line);
   return fmt::format("line {} of {}", place.line,
                      escape_for_display(document_.files[place.source]));
 }

@@ -14,6 +14,10 @@
 
 namespace synps {
 
+/// Whether the policy says something that only weights have, so that matching none must be a slip:
+/// a scheme that claims weights, or no scheme but a fallback or a form.
+bool speaks_of_weights(const PolicyEntry& entry);
+
 /// Collects what is wrong with a resolution, one problem for all weights that have the same fault.
 class ResolutionReport {
  public:
@@ -46,7 +50,8 @@ class ResolutionReport {
   std::string deciding_headers(const Ambiguity& ambiguity,
                                const std::vector<std::string_view>& paths);
 
-  /// "line 12", or, in a base, "line 12 of base.toml".
+  std::string same_paths_hint(const Ambiguity& ambiguity) const;
+  /// "line 12", or, where there are several files, "line 12 of base.toml".
   std::string line_of(const SourcePlace& place) const;
 
   const PolicyDocument& document_;

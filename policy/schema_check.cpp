@@ -53,20 +53,44 @@ std::vector<std::string> values_of(const KeySpec& key) {
 }
 
 // A policy's unknown key that holds a table is most likely a pattern whose dots were not quoted:
-// `[policies.model.layers.form]`. Returns that pattern, joined along the tables that hold nothing
-// else.
-std::string unquoted_pattern(std::string_view first, std::string_view second,
-                             const toml::node& value) {
+// `[policies.model.layers.form]`. Returns the header that was meant, the pattern joined along the
+// tables that hold nothing else.
+std::string unquoted_header(std::string_view first, std::string_view second,
+                            const toml::node& value) {
   std::string pattern = fmt::format("{}.{}", first, second);
+  std::string inner;
+  bool list = false;
   const toml::table* table = value.as_table();
   while (table != nullptr && table->size() == 1) {
     const auto only = table->begin();  // toml++ iterators own the pair they give
     const std::string_view key = only->first.str();
-    if (find_key(Section::policy, key) != nullptr) break;
+    if (const KeySpec* known = find_key(Section::policy, key)) {
+      if (known->type == KeyType::table || known->type == KeyType::table_list)
+        inner = fmt::format(".{}", key);
+      list = known->type == KeyType::table_list;
+      break;
+    }
     table = only->second.as_table();
     if (table != nullptr) pattern += fmt::format(".{}", key);
   }
-  return pattern;
+  return fmt::format("{}policies.{}{}{}", list ? "[[" : "[", toml_key_for_display(pattern), inner,
+                     list ? "]]" : "]");
+}
+
+// The nearest by spelling, else one that begins alike: `policy` for `policies`.
+std::optional<std::string> nearest_key(std::string_view key,
+                                       const std::vector<std::string>& known) {
+  constexpr std::size_t kAlike = 5;
+  if (const auto near = nearest(key, known)) return near;
+  for (const std::string& each : known)
+    if (key.size() >= kAlike && each.substr(0, kAlike) == key.substr(0, kAlike)) return each;
+  return std::nullopt;
+}
+
+// How the table is written that `field` wants.
+std::string header_of(const KeySpec& spec, const std::string& field) {
+  return spec.type == KeyType::table_list ? fmt::format("write [[{}]]", field)
+                                          : fmt::format("write [{}]", field);
 }
 
 bool may_be_pattern(Section section, const toml::node& value) {
@@ -101,17 +125,24 @@ class SchemaCheck {
                const toml::node& value, SourcePlace place, const std::string& field) {
     Problem problem{.what = "unknown key", .field = field};
     const std::vector<std::string> known = keys_of(section);
+    std::vector<std::string> hints;
+    if (may_be_pattern(section, value))
+      hints.push_back(fmt::format("a pattern with dots is one quoted key: {}",
+                                  unquoted_header(name, key, value)));
+    if (const auto near = nearest_key(key, known))
+      hints.push_back(fmt::format("did you mean `{}`?", *near));
     if (const KeySpec* other = find_elsewhere(key))
-      problem.hint = fmt::format("`{}` belongs to {}", key, section_header(other->section));
-    else if (const auto near = nearest(key, known))
-      problem.hint = fmt::format("did you mean `{}`?", *near);
-    else if (!may_be_pattern(section, value))
+      hints.push_back(
+          fmt::format("`{}` belongs to {}{}", key, section_header(other->section),
+                      other->section == Section::root ? ": move it above the first table" : ""));
+    if (section == Section::scheme && hints.empty())
+      hints.emplace_back("a codec has no parameters: its name says all");
+    if (hints.empty() || section == Section::scheme)
       problem.want = fmt::format("one of {}", fmt::join(available_keys(section), ", "));
-    if (may_be_pattern(section, value)) {
-      if (!problem.hint.empty()) problem.hint += " Or else: ";
-      problem.hint += fmt::format("a pattern with dots is one quoted key: [policies.{}]",
-                                  toml_key_for_display(unquoted_pattern(name, key, value)));
-    }
+    if (hints.size() == 1 || section == Section::scheme)
+      problem.hint = hints.empty() ? "" : hints.front();
+    else
+      problem.hint = fmt::format("{}", fmt::join(hints, " Or else: "));
     problems_.add(place, std::move(problem));
   }
 
@@ -137,7 +168,7 @@ class SchemaCheck {
       case KeyType::table:
         if (const toml::table* inner = value.as_table())
           return table(*inner, spec.inner, field, {});
-        return wrong_type(spec.type, value, field);
+        return wrong_type(spec.type, value, field, header_of(spec, field));
       case KeyType::table_list:
         return table_list(spec, value, field);
       case KeyType::named:
@@ -147,6 +178,9 @@ class SchemaCheck {
 
   void text(const KeySpec& spec, const toml::node& value, const std::string& field) {
     const auto* string = value.as_string();
+    if (string == nullptr && spec.name == "extends" && value.is_array())
+      return wrong_type(KeyType::text, value, field,
+                        "one file is extended; that file may extend another");
     if (string == nullptr) return wrong_type(KeyType::text, value, field);
     if (spec.choices.empty()) return;
     const Choice* choice = find_choice(spec, string->get());
@@ -174,11 +208,8 @@ class SchemaCheck {
 
   void table_list(const KeySpec& spec, const toml::node& value, const std::string& field) {
     const toml::array* list = value.as_array();
-    if (list == nullptr || !(list->empty() || value.is_array_of_tables())) {
-      const std::string hint =
-          value.is_table() ? fmt::format("write [[{}]]", field) : std::string();
-      return wrong_type(spec.type, value, field, hint);
-    }
+    if (list == nullptr || !(list->empty() || value.is_array_of_tables()))
+      return wrong_type(spec.type, value, field, header_of(spec, field));
     for (const toml::node& item : *list) table(*item.as_table(), spec.inner, field, {});
   }
 

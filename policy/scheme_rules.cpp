@@ -53,6 +53,10 @@ std::vector<Contradiction> contradictions(const Scheme& scheme) {
   return found;
 }
 
+bool says_the_same(const Scheme& a, const Scheme& b) noexcept {
+  return a.format == b.format && a.update == b.update && a.is_volatile == b.is_volatile;
+}
+
 bool claims_weights(const Scheme& scheme) noexcept {
   return claims(scheme, kWeights);
 }

@@ -58,6 +58,12 @@ inline constexpr std::array kValueClasses{kWeights,
                                           ValueClass{Scope::internal, Lifetime::session}};
 
 bool claims(const Scheme& scheme, const ValueClass& value) noexcept;
+/// Whether two schemes mean the same for a value that both claim: which others they claim, too, is
+/// of no account.
+bool says_the_same(const Scheme& a, const Scheme& b) noexcept;
+inline bool says_the_same(const std::string& a, const std::string& b) noexcept {
+  return a == b;
+}
 /// Whether the scheme claims constant, immutable values: weights.
 bool claims_weights(const Scheme& scheme) noexcept;
 

@@ -82,6 +82,25 @@ std::optional<std::string> quoted_header(std::string_view line) {
                      list ? "]]" : "]");
 }
 
+// What a line that toml++ could not read seems to mean: a string without quotes, or one bracket too
+// few. Nothing for other lines.
+std::optional<std::string> slip(std::string_view line) {
+  const std::string_view text = trim(line.substr(0, find_bare(line, "#", 0)));
+  if (text.starts_with("[[") && !text.ends_with("]]")) {
+    std::string_view inner = text.substr(2);
+    if (inner.ends_with(']')) inner.remove_suffix(1);
+    return fmt::format("write [[{}]]", inner);
+  }
+  const std::size_t equals = find_bare(text, "=", 0);
+  if (equals == std::string_view::npos) return std::nullopt;
+  const std::string_view value = trim(text.substr(equals + 1));
+  const bool bare = !value.empty() && value.find_first_not_of(
+                                          "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                          "0123456789_:.-/") == std::string_view::npos;
+  if (!bare || value.find_first_of("0123456789.-") == 0) return std::nullopt;
+  return fmt::format("a text is quoted: {} = \"{}\"", trim(text.substr(0, equals)), value);
+}
+
 Problem syntax_problem(std::string_view description) {
   constexpr std::string_view kWhile = "Error while parsing ";
   Problem problem;
@@ -121,6 +140,8 @@ Problem syntax_problem(std::string_view description) {
     problem.hint = "a table has each key once; merge the two";
   } else if (const auto header = quoted_header(lines.line(place.line))) {
     problem.hint = fmt::format("a pattern is quoted: {}", *header);
+  } else if (const auto meant = slip(lines.line(place.line))) {
+    problem.hint = *meant;
   }
   ProblemList problems(file);
   problems.add(place, std::move(problem));

@@ -37,17 +37,26 @@ std::string claim_text(const ValueClass& value) {
                      to_string(value.lifetime));
 }
 
+// What looking for policies that disagree may take: a second or two.
+constexpr std::uint64_t kMaxValueSteps = 50'000'000;
 // Patterns that one hint names.
 constexpr std::size_t kMaxDecidingPatterns = 4;
 
-std::string deciding_hint(const std::vector<std::string>& patterns, const ValueClass& claim) {
+// What to paste. A scheme is taken whole: its update is written down, as one that is left out would
+// be inferred.
+std::string deciding_hint(const std::vector<std::string>& patterns, const ValueClass& claim,
+                          const Scheme& one, const Scheme& other) {
   std::vector<std::string> headers;
   for (const std::string& pattern : patterns)
     if (!pattern.empty())
       headers.push_back(fmt::format("[[policies.{}.schemes]]", toml_key(pattern)));
   const bool more = headers.size() != patterns.size();
-  return fmt::format("decide it under {}{} with {}", fmt::join(headers, " and "),
-                     more ? ", and for further paths," : "", claim_text(claim));
+  std::string hint = fmt::format("decide it under {}{} with {}", fmt::join(headers, " and "),
+                                 more ? ", and for further paths," : "", claim_text(claim));
+  if (one.update == other.update)
+    return hint + fmt::format(", update = \"{}\"", to_string(one.update));
+  return hint + fmt::format(", and update = \"{}\" or \"{}\"", to_string(one.update),
+                            to_string(other.update));
 }
 
 class ValueCheck {
@@ -55,38 +64,62 @@ class ValueCheck {
   ValueCheck(const PolicyDocument& document, ProblemList& problems)
       : document_(document),
         problems_(problems),
-        budget_(document.files.front()),
+        budget_(document.files.front(), kMaxValueSteps),
         relations_(document.entries, budget_) {}
 
   void run() {
-    for (const ValueClass& value : kValueClasses)
-      if (value.scope != Scope::constant) check(value);
+    std::vector<std::uint32_t> policies;
+    for (std::uint32_t i = 0; i < document_.entries.size(); ++i) {
+      const auto& schemes = document_.entries[i].schemes;
+      if (std::any_of(schemes.begin(), schemes.end(), claims_more_than_constants))
+        policies.push_back(i);
+    }
+    for (const ValueClass& value : kValueClasses) {
+      PolicySet& setters = setters_.emplace_back();
+      for (const std::uint32_t i : policies)
+        if (scheme_of(i, value) != nullptr) setters.push_back(i);
+    }
+    // Patterns with a path in common stand behind the one with the shorter prefix.
+    std::sort(policies.begin(), policies.end(), [&](std::uint32_t a, std::uint32_t b) {
+      return pattern(a).prefix() != pattern(b).prefix() ? pattern(a).prefix() < pattern(b).prefix()
+                                                        : a < b;
+    });
+    for (std::size_t i = 0; i < policies.size(); ++i)
+      for (std::size_t j = i + 1; j < policies.size(); ++j) {
+        if (pattern(policies[i]).clearly_apart(pattern(policies[j]))) break;
+        check_pair(std::min(policies[i], policies[j]), std::max(policies[i], policies[j]));
+      }
   }
 
  private:
   using Schemes = std::pair<const PolicyScheme*, const PolicyScheme*>;
 
   const PathPattern& pattern(std::uint32_t i) const { return document_.entries[i].pattern; }
-
-  void check(const ValueClass& value) {
-    PolicySet setters;
-    std::vector<const PolicyScheme*> schemes;
-    for (std::uint32_t i = 0; i < document_.entries.size(); ++i) {
-      const PolicyScheme* scheme = claiming_scheme(document_.entries[i].schemes, value);
-      if (scheme == nullptr) continue;
-      setters.push_back(i);
-      schemes.push_back(scheme);
-    }
-    for (std::size_t i = 0; i < setters.size(); ++i)
-      for (std::size_t j = i + 1; j < setters.size(); ++j)
-        if (schemes[i]->scheme != schemes[j]->scheme)
-          check_pair(setters[i], setters[j], {schemes[i], schemes[j]}, setters);
+  const PolicyScheme* scheme_of(std::uint32_t i, const ValueClass& value) const {
+    return claiming_scheme(document_.entries[i].schemes, value);
   }
 
-  void check_pair(std::uint32_t a, std::uint32_t b, const Schemes& schemes,
-                  const PolicySet& setters) {
-    if (std::find(reported_.begin(), reported_.end(), schemes) != reported_.end()) return;
-    if (are_apart(a, b) || relations_.narrower(a, b) || relations_.narrower(b, a)) return;
+  // Every two schemes that disagree about some kind of values are looked at once.
+  void check_pair(std::uint32_t a, std::uint32_t b) {
+    std::vector<Schemes> seen;
+    bool may_meet = false;
+    for (std::size_t k = 0; k < kValueClasses.size(); ++k) {
+      if (kValueClasses[k].scope == Scope::constant) continue;
+      const Schemes schemes{scheme_of(a, kValueClasses[k]), scheme_of(b, kValueClasses[k])};
+      if (schemes.first == nullptr || schemes.second == nullptr ||
+          says_the_same(schemes.first->scheme, schemes.second->scheme) ||
+          std::find(seen.begin(), seen.end(), schemes) != seen.end())
+        continue;
+      seen.push_back(schemes);
+      if (!may_meet && (are_apart(a, b) || relations_.narrower(a, b) || relations_.narrower(b, a)))
+        return;
+      may_meet = true;
+      check_schemes(a, b, schemes, setters_[k]);
+    }
+  }
+
+  void check_schemes(std::uint32_t a, std::uint32_t b, const Schemes& schemes,
+                     const PolicySet& setters) {
     std::vector<const PathPattern*> outside;
     for (const std::uint32_t other : setters)
       if (relations_.narrower(other, a) || relations_.narrower(other, b))
@@ -115,12 +148,14 @@ class ValueCheck {
   }
 
   std::string claim_of(std::uint32_t i, const PolicyScheme& scheme) const {
-    const std::string file = scheme.place.source == 0
-                                 ? std::string()
-                                 : fmt::format(" of {}", document_.files[scheme.place.source]);
-    return fmt::format("{} by {} (line {}{})",
+    const std::string file =
+        document_.files.size() == 1
+            ? std::string()
+            : fmt::format(" of {}", escape_for_display(document_.files[scheme.place.source]));
+    return fmt::format("{} (update {}) by {} (line {}{})",
                        short_format(scheme.scheme.format, *document_.codecs),
-                       toml_key_for_display(pattern(i).text()), scheme.place.line, file);
+                       to_string(scheme.scheme.update), toml_key_for_display(pattern(i).text()),
+                       scheme.place.line, file);
   }
 
   // Patterns that together decide for every path that is open, if that takes but a few; `path` is
@@ -149,7 +184,6 @@ class ValueCheck {
 
   void report(std::uint32_t a, std::uint32_t b, const Schemes& schemes,
               const std::vector<std::string>& deciding) {
-    reported_.push_back(schemes);
     const ValueClass claim = common_claim(schemes.first->scheme, schemes.second->scheme);
     Problem problem{.what = std::string(kDisagree), .field = "format"};
     problem.what += fmt::format(": {}", claim_text(claim));
@@ -160,7 +194,8 @@ class ValueCheck {
       problems_.add(schemes.second->place, std::move(problem));
       return;
     }
-    if (!deciding.empty()) problem.hint = deciding_hint(deciding, claim);
+    if (!deciding.empty())
+      problem.hint = deciding_hint(deciding, claim, schemes.first->scheme, schemes.second->scheme);
     problems_.add(schemes.second->place, std::move(problem));
   }
 
@@ -168,7 +203,7 @@ class ValueCheck {
   ProblemList& problems_;
   StepBudget budget_;
   PolicyRelations relations_;
-  std::vector<Schemes> reported_;
+  std::vector<PolicySet> setters_;  // by number of the kind of values
 };
 
 int generality(const Scheme& scheme) noexcept {

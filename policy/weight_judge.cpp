@@ -56,18 +56,19 @@ std::optional<WeightFault> choose_codec(const WeightFacts& facts, const SetResol
 // Whether the source's values can be had, which a kept weight does not need. `place` is that of the
 // scheme that asks for them.
 std::optional<WeightFault> check_source(const WeightFacts& facts, SourcePlace place,
-                                        const PolicyDocument& document,
-                                        const CodecRegistry& codecs) {
+                                        const PolicyDocument& document, const CodecRegistry& codecs,
+                                        WeightResolution& out) {
   const std::string encoding = encoding_in(facts);
   WeightFault fault{place, {.field = encoding}, true};
   if (codecs.for_dtype(facts.weight.dtype) == nullptr) {
+    out.codec = nullptr;
     fault.problem.what = "no codec here decodes a source encoding";
     fault.problem.hint = "store it unchanged: format = \"keep\"";
     return fault;
   }
   if (document.declared.find(encoding) != document.declared.end()) return std::nullopt;
   fault.problem.what = "a source encoding that the policy does not name";
-  fault.problem.hint = fmt::format("name it: [myelin] formats = [\"{}\"]", encoding);
+  fault.problem.hint = fmt::format("add \"{}\" to `formats` under [myelin]", encoding);
   return fault;
 }
 
@@ -77,6 +78,18 @@ void make_non_float(const SetResolution& set, WeightResolution& out) {
   out.codec = nullptr;
   out.scheme.reset();
   out.decisions = set.without_floats;
+}
+
+WeightFault uncovered(const SetResolution& set) {
+  WeightFault fault{{}, {.what = "a float weight that no scheme covers"}, true};
+  fault.problem.hint = "add a root: [[policies.\"*\".schemes]] with a format";
+  if (set.common.policies.empty()) return fault;
+  const PolicyEntry& narrowest = *set.common.policies.back();
+  fault.place = narrowest.place;
+  if (!narrowest.schemes.empty())
+    fault.problem.hint =
+        "the schemes here claim other values than weights; add one without `scope`";
+  return fault;
 }
 
 void warn_of_volatile_heap(WeightResolution& out) {
@@ -96,19 +109,14 @@ std::optional<WeightFault> judge(const WeightFacts& facts, const SetResolution& 
   }
   warn_of_volatile_heap(out);
   if (is_ambiguous(set, "format")) return std::nullopt;
-  if (set.scheme == nullptr)
-    return WeightFault{
-        set.common.policies.empty() ? SourcePlace() : set.common.policies.back()->place,
-        {.what = "a float weight that no scheme covers",
-         .hint = "add a root: [[policies.\"*\".schemes]] with a format"},
-        true};
+  if (set.scheme == nullptr) return uncovered(set);
   if (facts.weight.shape.elements() == 0) {
     out.keep = true;  // there is nothing to convert, or to read
     return std::nullopt;
   }
   if (auto fault = choose_codec(facts, set, codecs, out)) return fault;
   const bool converts = out.codec != nullptr;
-  return converts ? check_source(facts, set.scheme->place, document, codecs) : std::nullopt;
+  return converts ? check_source(facts, set.scheme->place, document, codecs, out) : std::nullopt;
 }
 
 void assume(const SetResolution& set, const CodecRegistry& codecs, WeightResolution& out) {

@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 
-#include "group_judge.h"
 #include "policy_relations.h"
 #include "resolution_report.h"
 #include "weight_judge.h"
@@ -69,7 +68,12 @@ Resolution resolve_weights(const PolicyDocument& document, const PolicyCoverage&
   if (!options.allow_unmatched)
     ResolutionReport::add_unmatched(document.entries, matched, paths_of(weights), problems);
   report.finish(relations, problems);
-  judge_groups(document, weights, result.weights, options, budget, problems);
+  try {
+    result.groups = group_sets(document, weights);
+    judge_groups(document, weights, result.groups, result.weights, options, problems);
+  } catch (const Error& error) {
+    problems.add_all(error);
+  }
   return result;
 }
 

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "group_judge.h"
 #include "policy_coverage.h"
 #include "policy_document.h"
 #include "policy_resolver.h"
@@ -21,6 +22,7 @@ struct SetUse {
 struct Resolution {
   std::vector<WeightResolution> weights;  ///< of faulty ones, what could be decided
   std::map<PolicySet, SetUse> sets;       ///< the sets of policies that cover some weight
+  std::vector<GroupSets> groups;          ///< by group; empty when finding them took too long
 };
 
 /// Resolves every weight, in the order given, and adds all problems. Throws Error(limit).

@@ -177,6 +177,15 @@ def faults_of_files_and_groups():
     )
 
 
+LONG_PATH = "abcdefghijklmnopqrstuvwxyz" * 60
+
+
+def hard_groups(count):
+    """Groups whose members take long to find among the weights of LONG_PATH."""
+    glob = "*" + "".join(f"{letter}*" for letter in LONG_PATH[:1500])
+    return ROOT + "".join(f'[groups.g{i}]\npaths = "{glob}"\n' for i in range(count))
+
+
 def faults_against(tiny):
     yield Bad(
         "ambiguous: policies disagree",
@@ -270,6 +279,13 @@ def faults_of_scale(tiny):
         hard_to_compare(30, scope="input"),
         "[[policies.'{*a??????",
         code=6,
+    )
+    yield Bad(
+        "finding the members of the groups takes too long",
+        hard_groups(30),
+        'paths = "*a*b*',
+        code=6,
+        weights="tangled.safetensors",
     )
     yield Bad(
         "deciding between the policies takes too long",

@@ -7,7 +7,7 @@ import struct
 import unittest
 
 import fixtures
-from bad_policies import ROOT, bad_files, scheme
+from bad_policies import LONG_PATH, ROOT, bad_files, scheme
 from support import CliTest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -37,7 +37,7 @@ class Check(CliTest):
         zeros = [0.0] * 32
         tensor = ("a" * 61, "F32", [1, 32], zeros)
         fixtures.write_safetensors(self.path("hard.safetensors"), [tensor])
-        tensor = ("abcdefghijklmnopqrstuvwxyz" * 60, "F32", [1, 32], zeros)
+        tensor = (LONG_PATH, "F32", [1, 32], zeros)
         fixtures.write_safetensors(self.path("tangled.safetensors"), [tensor])
         header = json.dumps({"w": {"dtype": "F8_E4M3", "shape": [2, 2], "data_offsets": [0, 4]}})
         self.write("fp8.safetensors", struct.pack("<Q", len(header)) + header.encode() + bytes(4))
@@ -105,6 +105,27 @@ class Check(CliTest):
         self.assertIn("bad.toml: 60 problems ", text)
         self.assertEqual(self.synps("check", "-p", "bad.toml", "--all").out.count(": error: "), 60)
         self.assertEqual(len(self.check("-p", "bad.toml")[1]["problems"]), 60)
+
+    def test_many_problems_on_one_line(self):
+        keys = ", ".join(f'"é{i}" = 1' for i in range(9000))
+        self.write("bad.toml", "myelin = {" + keys + "}\n")
+        code, report = self.check("-p", "bad.toml")
+        self.assertEqual((code, len(report["problems"])), (7, 9000))
+        for problem in (report["problems"][i] for i in (0, 1, 500, 8998, 8999)):
+            name = problem["field"].split(".")[1]
+            text = problem["text"]
+            self.assertIn(f"{name} = 1", text)
+            self.assertLessEqual(len(text), 402)
+            cut = (problem["column"] > 201, problem["column"] + 200 < len(keys))
+            self.assertEqual((text[0] == "…", text[-1] == "…"), cut)
+        text = self.synps("check", "-p", "bad.toml", "--all").out
+        self.assertEqual(text.count(": error: "), 9000)
+        self.assertLess(len(text), 9000 * 400)
+        shown = re.findall(r"^ +1 \| (.*)\n +\| ( *)\^$", text, re.MULTILINE)
+        self.assertEqual(len(shown), 9000)
+        for number in (0, 4000, 8999):
+            line, before = shown[number]
+            self.assertTrue(line[len(before):].startswith(f'"é{number}" = 1'), (line, before))
 
     def test_caret_in_lines_that_are_hard_to_show(self):
         long = '[policies."%s"]\n' % ("x" * 400)
@@ -197,7 +218,7 @@ class Check(CliTest):
 
     def test_a_broken_file_is_not_held_against_the_checkpoint(self):
         text = self.synps("check", "-p", "broken.toml", "tiny.safetensors").out
-        self.assertIn("1 problem (not yet held against tiny.safetensors)", text)
+        self.assertIn("1 problem (of tiny.safetensors, only the patterns were looked at)", text)
         report = self.check("-p", "broken.toml", "tiny.safetensors")[1]
         self.assertEqual((report["policies"], report["weights"]), (None, None))
 

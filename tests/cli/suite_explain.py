@@ -5,7 +5,7 @@ import re
 import unittest
 
 import fixtures
-from bad_policies import QK, ROOT, group_of, scheme
+from bad_policies import LONG_PATH, QK, ROOT, group_of, hard_groups, scheme
 from support import CliTest
 
 
@@ -162,17 +162,147 @@ class WhyNot(CliTest):
         why = self.follow(path, "group.toml", "q8_0", "-c", "tiny.safetensors")
         self.assertIn("The group g (line 7) wants one format for it and "
                       "'model.layers.0.self_attn.k_proj.weight'", why["reasons"][-1])
-        self.assertEqual(why["paste"].count("[[policies."), 2)
+        self.assertEqual(
+            why["paste"],
+            '[[policies."model.layers.0.self_attn.{k,q}_proj.weight".schemes]]\nformat = "q8_0"\n')
         why = self.why(path, "group.toml", "q8_0")
         self.assertIn("(line 7) wants one format for all weights", why["reasons"][-1])
+        self.assertIn("A checkpoint (-c) is needed to find them", why["reasons"][-1])
         # The other member's rows do not fit.
         self.write("group.toml", ROOT + group_of("model.layers.*.mlp.{up,down}_proj"))
         path = "model.layers.0.mlp.up_proj.weight"
         why = self.why(path, "group.toml", "q8_0", "-c", "tiny.safetensors")
         self.assertIn("model.layers.0.mlp.down_proj.weight' (q8_0): found row length 48",
-                      why["reasons"][-1])
-        self.assertIsNone(why["paste"])
+                      why["reasons"][-2])
+        self.assertEqual(why["reasons"][-1], "The group g (line 7) stands in the way: its `same` or "
+                                             "its `paths` would have to change.")
+        self.assertNotIn("set a `fallback`", " ".join(why["reasons"]))
+        self.assertEqual((why["paste"], why["tried"]), (None, False))
+        text = self.ok("explain", path, "-p", "group.toml", "-c", "tiny.safetensors", "--why-not",
+                       "q8_0")
+        self.assertIn("No scheme is proposed that makes it q8_0.", text)
         self.follow(path, "group.toml", "f16", "-c", "tiny.safetensors")
+
+    def write_zeros(self, name, paths, dtype="F32"):
+        zeros = [0.0] * 32
+        fixtures.write_safetensors(self.path(name), [(path, dtype, [1, 32], zeros) for path in paths])
+
+    def test_large_groups_get_one_scheme(self):
+        paths = [f"m.{i}.{name}" for i in range(100) for name in ("w", "v")]
+        self.write_zeros("large.safetensors", [*paths, "other"])
+        self.write("large.toml", ROOT + group_of("m.{0..99}.*"))
+        why = self.follow("m.3.w", "large.toml", "q8_0", "-c", "large.safetensors")
+        self.assertEqual(why["paste"], '[[policies."m.{0..99}.w".schemes]]\nformat = "q8_0"\n')
+        self.assertEqual((why["tried"], why["also_changes"]), (True, []))
+        # Two groups that share members: all of one layer, and nothing of another.
+        paths = [f"l.{layer}.e.{expert}.{name}" for layer in range(3) for expert in range(40)
+                 for name in ("gate", "up", "down")]
+        self.write_zeros("large.safetensors", paths)
+        self.write("large.toml", ROOT + "[groups.a]\npaths = 'l.*.e.*.{gate,up,down}'\n"
+                   + "[groups.b]\npaths = 'l.*.e.{0..39}.*'\n")
+        why = self.follow("l.1.e.7.up", "large.toml", "q8_0", "-c", "large.safetensors")
+        self.assertEqual(why["paste"], '[[policies."l.1.e.{0..39}.{down,gate,up}".schemes]]\n'
+                                       'format = "q8_0"\n')
+
+    def test_too_many_schemes_to_propose(self):
+        names = [f"{chr(97 + i % 26)}{i * 7919 % 1000}" for i in range(120)]
+        self.write_zeros("many.safetensors", names)
+        self.write("many.toml", ROOT + group_of("{" + ",".join(names) + "}")
+                   + "".join(scheme(name, format="f16") for name in names))
+        why = self.why(names[5], "many.toml", "q8_0", "-c", "many.safetensors")
+        self.assertEqual(why["reasons"][-1],
+                         "It takes schemes for 120 weights, which is too many to propose here.")
+        self.assertIsNone(why["paste"])
+        text = self.ok("explain", names[5], "-p", "many.toml", "-c", "many.safetensors",
+                       "--why-not", "q8_0")
+        self.assertNotIn("No scheme can", text)
+
+    def test_reasons_name_no_place_in_what_nobody_has_seen(self):
+        # One member's rows do not fit, and it falls back.
+        self.write("group.toml", ROOT + '[policies."*"]\nfallback = "f16"\n'
+                   + group_of("model.layers.*.mlp.{up,down}_proj"))
+        self.write("more.toml", 'extends = "group.toml"\n')
+        path = "model.layers.0.mlp.up_proj.weight"
+        for policy in ("group.toml", "more.toml"):
+            why = self.why(path, policy, "q8_0", "-c", "tiny.safetensors")
+            self.assertIsNone(why["paste"])
+            said = " ".join(why["reasons"])
+            self.assertIn("members of a group differ", said)
+            self.assertIn("(the new scheme)", said)
+            self.assertNotIn("(pasted)", said)
+            places = [int(line) for line in re.findall(r"line (\d+)", said)]
+            self.assertLessEqual(max(places), len(self.read_text("group.toml").splitlines()))
+
+    def test_what_lies_below_keeps_its_scheme(self):
+        self.write_zeros("nested.safetensors", ["a", "a.b", "a.b.c", "a.d", "z"])
+        self.write("nested.toml", ROOT + scheme("*.b.c", format="f16"))
+        why = self.follow("a", "nested.toml", "q8_0", "-c", "nested.safetensors")
+        self.assertTrue(why["paste"].startswith('[[policies."a".schemes]]\nformat = "q8_0"\n'))
+        self.assertIn("'a.b' and 2 more would change along", why["reasons"][-1])
+        self.assertEqual(why["also_changes"], [])
+        before = {path: self.explain(path, "nested.toml", "-c", "nested.safetensors")["codec"]
+                  for path in ("a.b", "a.b.c", "a.d", "z")}
+        after = {path: self.explain(path, "pasted.toml", "-c", "nested.safetensors")["codec"]
+                 for path in before}
+        self.assertEqual(after, before)
+        # Too many to name: it is said.
+        below = [f"a.{i}" for i in range(40)]
+        self.write_zeros("nested.safetensors", ["a", *below])
+        self.write("nested.toml", ROOT)
+        why = self.follow("a", "nested.toml", "q8_0", "-c", "nested.safetensors")
+        self.assertEqual(why["also_changes"], sorted(below))
+        self.assertIn("this also changes 'a.0' and 39 more", why["reasons"][-1])
+
+    def test_a_policy_of_nothing_else_is_changed(self):
+        path = "model.embed_tokens.weight"
+        self.write("own.toml", ROOT + scheme("model.embed*", format="q8_0", volatile=True))
+        why = self.follow(path, "own.toml", "q4_0", "-c", "tiny.safetensors")
+        self.assertEqual(why["replaces"], [{"file": "own.toml", "line": 7}])
+        self.assertTrue(why["paste"].startswith('[[policies."model.embed*".schemes]]\n'))
+        self.assertIn("volatile = true", why["paste"])
+        text = self.ok("explain", path, "-p", "own.toml", "-c", "tiny.safetensors", "--why-not",
+                       "q4_0")
+        self.assertIn("To have it q4_0, change the scheme at line 7 to:\n", text)
+        self.ok("check", "tiny.safetensors", "-p", "pasted.toml", "--strict")
+        # Without a checkpoint nobody knows what else it is for; with another weight it is not.
+        self.assertEqual(self.why(path, "own.toml", "q4_0")["replaces"], [])
+        self.write("own.toml", ROOT + scheme("model.{embed*,scale}", format="f16"))
+        self.assertEqual(
+            self.why(path, "own.toml", "q4_0", "-c", "tiny.safetensors")["replaces"], [])
+
+    def test_files_that_nothing_can_be_added_to(self):
+        self.write("inline.toml", 'policies = {"*" = {schemes = [{format = "keep"}]}}\n')
+        for more in ((), ("-c", "tiny.safetensors")):
+            why = self.why("model.embed_tokens.weight", "inline.toml", "q8_0", *more)
+            self.assertEqual((why["tried"], why["fits_at_end"], why["declare"], why["replaces"]),
+                             (True, False, None, []))
+            self.write("beside.toml", 'extends = "inline.toml"\n' + why["paste"])
+            said = self.explain("model.embed_tokens.weight", "beside.toml", *more)
+            self.assertEqual(said["codec"], "q8_0:q8_0")
+        text = self.ok("explain", "x", "-p", "inline.toml", "--why-not", "q8_0")
+        self.assertIn("make a policy file beside inline.toml", text)
+        self.assertIn('begins with the line `extends = "inline.toml"`', " ".join(text.split()))
+
+    def test_files_that_cannot_be_extended(self):
+        """Sixteen files that extend one another are as many as there may be."""
+        self.write("c15.toml", ROOT + scheme("x", format="f16"))
+        for i in range(15):
+            self.write(f"c{i}.toml", f'extends = "c{i + 1}.toml"\n' + scheme("y", format="f16"))
+        self.follow("w", "c0.toml", "q8_0")
+        # A scheme that has to go can only be tried in one more file.
+        why = self.why("y", "c0.toml", "q8_0")
+        self.assertEqual((why["tried"], why["fits_at_end"]), (False, True))
+        self.assertEqual(why["replaces"], [{"file": "c0.toml", "line": 3}])
+        self.assertIn("has not been tried: too many files extend one another", why["reasons"][-1])
+        said = self.explain("y", self.paste("c0.toml", why))
+        self.assertEqual(said["codec"], "q8_0:q8_0")
+
+    def test_groups_whose_members_take_too_long_to_find(self):
+        paths = [f"{LONG_PATH}{i}" for i in range(100)]
+        self.write_zeros("long.safetensors", paths)
+        self.write("long.toml", hard_groups(1))
+        self.fails(6, "explain", paths[7], "-p", "long.toml", "-c", "long.safetensors",
+                   says="long.toml:7:9: finding the members of the groups takes too long")
 
     def test_names_that_need_quoting(self):
         name = 'a"b\\c\'d*{e}.w'
@@ -209,6 +339,20 @@ class WhyNot(CliTest):
         self.assertEqual((said["lifetime"], said["codec"]), ("invocation", None))
         why = self.follow(path, "cache.toml", "bf16", *cache)
         self.assertIn('update = "region"', why["paste"])
+        # Fallback and form are of weights alone.
+        self.write("cache.toml", self.read_text("cache.toml")
+                   + '[policies."*"]\nfallback = "f16"\n[policies."*".form]\norder = "auto"\n')
+        keys = [key["key"] for key in self.explain(path, "cache.toml", *cache)["keys"]]
+        self.assertEqual([key for key in keys if key == "fallback" or key.startswith("form.")], [])
+        text = self.ok("explain", path, "-p", "cache.toml", *cache)
+        self.assertIn("\n  value    internal, session, update region\n", text)
+
+    def test_patterns_are_taken_as_paths(self):
+        for path in ("model.layers.*.mlp", "a?", "{a,b}"):
+            result = self.synps("explain", path, "-p", "mixed.toml")
+            self.assertEqual(result.code, 0)
+            self.assertEqual(
+                result.err, f"synps: warning: '{path}' is taken as a path, not as a pattern\n")
 
     def test_usage(self):
         explain = ("explain", "model.scale", "-p", "mixed.toml")
@@ -223,6 +367,10 @@ class WhyNot(CliTest):
         self.fails(2, *explain, "--why-not", "q4_1",
                    says="there is no format 'q4_1'; did you mean q4_0")
         self.fails(2, *explain, "--why-not", "tq2_0", says="ternary:tq2_0")
+        err = self.fails(2, "explain", "", "-p", "mixed.toml", says="PATH has an empty value")
+        self.assertIn("; name a weight, by its path\n", err)
+        self.assertIn("give it a value, or leave it out", self.fails(2, *explain, "--scope", ""))
+        self.assertIn("name a file, or leave it out", self.fails(2, *explain, "-c", ""))
         self.fails(7, "explain", "model.layers.0.self_attn.q_proj.weight", "-p", "ambiguous.toml",
                    "--why-not", "f32", says="ambiguous")
 

@@ -73,7 +73,7 @@ class Init(CliTest):
         self.assertEqual(self.ok("init", "./tiny.safetensors", "--preset", "q8_0"), text)
         result = self.synps("init", "tiny.safetensors", "-o", "made.toml")
         self.assertEqual((result.code, result.out), (0, ""))
-        self.assertIn("synps check -p made.toml tiny.safetensors\n", result.err)
+        self.assertIn("synps check tiny.safetensors -p made.toml\n", result.err)
         self.assertEqual(self.read("made.toml").decode(), text)
         self.assertEqual(self.ok("init", "tiny.safetensors", "-q", "-o", "quiet.toml"), "")
         self.assertEqual(self.new_names(), ["made.toml", "quiet.toml"])
@@ -134,6 +134,37 @@ class Init(CliTest):
         self.assertIn("No codec here decodes that.", policy)
         self.assertEqual(codecs(self.plan("mixed.safetensors")),
                          {"a.w": "keep", "b.w": "q8_0:q8_0", "c.w": "q8_0:q8_0"})
+
+    def test_wide_floats_are_not_put_into_16_bits(self):
+        shapes = {"l.0.mlp.w": [4, 33], "l.1.mlp.w": [4, 64], "conv.w": [8, 4, 3, 3],
+                  "embed_tokens.weight": [8, 33]}
+        fixtures.write_safetensors(
+            self.path("wide.safetensors"),
+            [(name, "F32", shape, [3e5] * fixtures.elements(shape))
+             for name, shape in shapes.items()])
+        for preset in ("q8_0", "q4_0", "ternary"):
+            policy = self.init("wide.safetensors", "--preset", preset)
+            self.assertNotIn('"f16"', policy)
+            self.plan("wide.safetensors")
+            self.ok("pack", "wide.safetensors", "-p", "synps.toml", "-o", "wide.synps", "--force")
+
+    def test_what_a_preset_is_not_for(self):
+        nothing = "All that becomes f16 here has 16 bits already: nothing gets smaller, and"
+        flat = lambda text: " ".join(text.replace("\n#", "").split())
+        self.assertIn(nothing, flat(self.ok("init", "tiny.safetensors", "--preset", "f16")))
+        self.assertNotIn(nothing, flat(self.ok("init", "tiny.safetensors")))
+        wide = ("w", "F32", [32, 32], [0.5] * 1024)
+        fixtures.write_safetensors(self.path("wide.safetensors"), [wide])
+        self.assertNotIn(nothing, flat(self.ok("init", "wide.safetensors", "--preset", "f16")))
+        trained = "suit models that were trained to have ternary weights"
+        self.assertIn(trained, flat(self.ok("init", "tiny.safetensors", "--preset", "ternary")))
+        self.assertNotIn(trained, flat(self.ok("init", "tiny.safetensors", "--preset", "q4_0")))
+        self.assertIn("others lose much", self.ok("init", "--help"))
+
+    def test_presets_that_there_are_not(self):
+        for name in ("q5_k", "bf16", "q8_1"):
+            self.fails(2, "init", "tiny.safetensors", "--preset", name,
+                       says="here are f16, q8_0, q4_0, ternary")
 
     def test_next_to_nothing(self):
         for tensors in ([], [("ids", "I64", [4], [1, 2, 3, 4])], [("s", "F32", [], [0.5])],

@@ -2,13 +2,14 @@
 
 import json
 import math
+import os
 
 import fixtures
 from support import CliTest
 
 PLAN_KEYS = {
     "artifact_bytes", "source_bytes", "resident_bytes", "mapped_bytes", "conversion_bytes", "fits",
-    "codecs", "fallbacks", "weights",
+    "codecs", "fallbacks", "weights", "values",
 }
 WEIGHT_KEYS = {
     "path", "shape", "source", "codec", "encoding", "order", "orientation", "residency", "device", "lossless",
@@ -63,6 +64,7 @@ class Json(CliTest):
             fallback["paths"], [f"model.layers.{i}.mlp.down_proj.weight" for i in range(3)]
         )
         self.assertIn("48", fallback["reason"])
+        self.assertEqual(plan["values"], [])
 
     def test_pack_makes_what_plan_says(self):
         for source in ("tiny.safetensors", "sharded"):
@@ -170,12 +172,27 @@ class Json(CliTest):
         path = "model.layers.1.mlp.up_proj.weight"
         said = self.json("explain", path, "-p", "layered.toml", "--why-not", "q4_0")["why_not"]
         self.assertEqual(
-            set(said), {"format", "already", "reasons", "declare", "paste", "replaces"}
+            set(said),
+            {"format", "already", "reasons", "declare", "paste", "replaces", "tried", "fits_at_end",
+             "also_changes"},
         )
+        self.assertEqual((said["tried"], said["fits_at_end"], said["also_changes"]),
+                         (True, True, []))
         self.assertEqual((said["format"], said["already"]), ("q4_0:q4_0", False))
         self.assertEqual(said["paste"], f'[[policies."{path}".schemes]]\nformat = "q4_0"\n')
         said = self.json("explain", path, "-p", "layered.toml", "--why-not", "q8_0")["why_not"]
         self.assertEqual((said["already"], said["reasons"], said["paste"]), (True, [], None))
+
+    def test_names_of_files_that_are_no_utf8(self):
+        name = os.path.join(os.fsencode(self.folder), b"a\xff.toml")
+        with open(name, "wb") as out:
+            out.write(fixtures.MIXED.encode())
+        policy = os.fsdecode(b"a\xff.toml")
+        said = self.json("explain", "model.scale", "-p", policy, "--why-not", "q8_0")
+        self.assertEqual(said["policies"][0]["file"], "a\\xff.toml")
+        checked = self.json("check", "-p", policy)
+        self.assertEqual(checked["file"], "a\\xff.toml")
+        self.json("plan", "tiny.safetensors", "-p", policy)
 
     def test_explain_with_checkpoint(self):
         plan = self.json("plan", "tiny.safetensors", "-p", "mixed.toml")

@@ -129,6 +129,11 @@ class Output(CliTest):
             self.assertRegex(result.err, r"^synps: warning: 18 weights, such as '.*': volatile")
         self.ok("plan", "tiny.safetensors", "-p", "volatile.toml", "--quiet")
 
+    def test_verify_says_all_only_of_some(self):
+        self.ok("pack", "small_values.safetensors", "-p", "f16.toml", "-o", "small.synps")
+        text = self.ok("verify", "small.synps", "--against", "small_values.safetensors")
+        self.assertIn("\n  lossless  0\n  lossy     1\n", text)
+
     def test_header_beyond_the_limit(self):
         with open(self.path("long"), "wb") as out:
             out.write((100_000_001).to_bytes(8, "little"))

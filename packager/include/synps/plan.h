@@ -21,10 +21,10 @@ struct PlannedWeight {
   bool used_fallback = false;
   std::string fallback_reason;
   std::uint64_t source_bytes = 0;
-  std::uint64_t bytes = 0;        ///< in the artifact, padding included
-  std::string warning;            ///< what the policy asks for this weight and may not mean
-  std::string policy;             ///< pattern that decided the format; "" when none was needed
-  std::uint32_t policy_line = 0;  ///< of the scheme that decided; 0 when none was needed
+  std::uint64_t bytes = 0;   ///< in the artifact, padding included
+  std::string warning;       ///< what the policy asks for this weight and may not mean
+  std::string policy;        ///< pattern that decided the format; "" when none was needed
+  SourcePlace policy_place;  ///< of the scheme that decided; line 0 when none was needed
 };
 
 /// What pack will do. The artifact's size is exact.

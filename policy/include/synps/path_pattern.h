@@ -26,6 +26,10 @@ class PathPattern {
   static PathPattern parse(std::string_view text);
 
   const std::string& text() const noexcept;
+  /// Every covered path begins with it.
+  std::string_view prefix() const noexcept;
+  /// Whether the prefixes alone show that no path is in both.
+  bool clearly_apart(const PathPattern& other) const noexcept;
   bool covers(std::string_view path) const;
   /// The same; subtracts the steps taken from `steps`, down to zero at most.
   bool covers(std::string_view path, std::uint64_t& steps) const;

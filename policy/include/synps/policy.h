@@ -37,8 +37,8 @@ struct ReplacedValue {
 
 /// One key of a policy, as written.
 struct PolicyKey {
-  std::string name;   ///< "dtype", "fallback", "form.order", "form.residency", "form.orientation",
-                      ///< "backend.device"
+  std::string name;   ///< "dtype", "fallback", "form.compress", "form.order", "form.residency",
+                      ///< "form.orientation", "backend.device"
   std::string value;  ///< normalised: codecs qualified ("q8_0:q8_0"), enum names as documented
   SourcePlace place;
   std::vector<ReplacedValue> replaced{};  ///< the last replaced first

@@ -9,6 +9,8 @@
 
 #include "parallel.h"
 #include "synps/artifact_layout.h"
+#include "synps/builtin_codecs.h"
+#include "synps/error.h"
 
 using namespace synps;
 
@@ -77,6 +79,42 @@ TEST_CASE("a unit is a chunk, or the whole weight where its one row cannot be cu
   stored.components.insert(stored.components.begin(), StoredComponent{});
   stored.components[0].component.per_weight = true;
   CHECK(unit_elements(stored, 32) == 16 * 32);
+}
+
+TEST_CASE("units of a vector follow the row that its codec can size, and meet byte for byte") {
+  StoredWeight stored;
+  stored.weight.shape = Shape{1'000'000};
+  stored.components.resize(1);
+  stored.components[0].component.bytes = 4'000'000;
+  stored.components[0].chunk_rows = 8;
+  stored.components[0].chunk_bytes = 8 * kVectorRow * 4;
+  CHECK(unit_elements(stored, 48, 65'520) == 8 * 65'520);
+  CHECK(unit_elements(stored, 48, 1'000'000) == 1'000'000);
+  const Codec& f32 = *builtin_registry().resolve("f32");
+  CHECK(unit_byte(stored, f32, 0, 0) == 0);
+  CHECK(unit_byte(stored, f32, 0, 8 * kVectorRow) == 8 * kVectorRow * 4);
+  CHECK(unit_byte(stored, f32, 0, 1'000'000) == 4'000'000);
+  stored.weight.shape = Shape{100, 10};
+  stored.components[0].component.bytes = 4000;
+  stored.components[0].chunk_bytes = 8 * 40;
+  CHECK(unit_byte(stored, f32, 0, 160) == 640);
+}
+
+TEST_CASE("a codec's sizes never lead out of a component") {
+  const Codec& f32 = *builtin_registry().resolve("f32");
+  StoredWeight stored;
+  stored.weight.shape = Shape{100, 10};
+  stored.components.resize(1);
+  stored.components[0].component.bytes = 4000;
+  const Piece piece{&stored.weight, 30, 2, 10};
+  CHECK(piece_bytes(f32, stored, 0, piece).begin == 120);
+  CHECK(piece_bytes(f32, stored, 0, piece).size == 80);
+  CHECK(piece_size(f32, stored, 0, piece, 80) == 80);
+  CHECK_THROWS_AS(piece_size(f32, stored, 0, piece, 79), Error);
+  for (const std::uint64_t bytes : {0u, 2000u, 3996u, 8000u}) {
+    stored.components[0].component.bytes = bytes;
+    CHECK_THROWS_AS(piece_bytes(f32, stored, 0, piece), Error);
+  }
 }
 
 TEST_CASE("a buffer grows and is used again") {

@@ -147,6 +147,20 @@ TEST_CASE("a scheme over weights that need none") {
   CHECK(warns(checked, "matches only weights that are no floats"));
 }
 
+TEST_CASE("keys where no weight has them") {
+  std::vector<WeightFacts> weights = some();
+  weights.push_back(facts("ids", DType::i64));
+  const Checked checked(kRoot + "[policies.ids]\ndtype = \"f16\"\nfallback = \"f32\"\n" +
+                            "[policies.\"modl.x\"]\ndtype = \"f16\"\n" +
+                            "[policies.modl.backend]\ndevice = \"local\"\n",
+                        weights);
+  CHECK(checked.result.problems.empty());
+  CHECK(checked.result.warnings.size() == 4);
+  CHECK(warns(checked, "policies.\"ids\".fallback: the key changes nothing"));
+  CHECK(warns(checked, "policies.\"modl.x\": the pattern covers no weight"));
+  CHECK(warns(checked, "policies.\"modl\": the pattern covers no weight"));
+}
+
 TEST_CASE("names that nothing uses") {
   const Checked checked("[myelin]\nformats = [\"bf16\", \"f8_e4m3\"]\n[devices.gpu]\n" +
                             scheme("*", "f16") + "[groups.g]\npaths = \"a.*.w\"\n",
@@ -155,6 +169,26 @@ TEST_CASE("names that nothing uses") {
   CHECK(warns(checked, "no policy names this device"));
   CHECK(warns(checked, "the group changes nothing"));
   CHECK(checked.warnings().size() == 3);
+}
+
+TEST_CASE("a policy that sets nothing, and values that no weight is near") {
+  const std::string cache =
+      ".schemes]]\nscope = \"internal\"\nlifetime = \"session\"\nformat = \"f16\"\n";
+  const Checked checked(kRoot + "[policies.\"a.b\"]\n" + "[[policies.\"a.*.k_cache\"" + cache +
+                            "[[policies.\"**.cache\"" + cache + "[[policies.logits" + cache +
+                            "[[policies.\"a.x.k_cache\"" + cache,
+                        some());
+  CHECK(checked.result.problems.empty());
+  REQUIRE(checked.result.warnings.size() == 2);
+  CHECK(checked.result.warnings[0].what == "the policy sets nothing");
+  CHECK(checked.result.warnings[1].what == "no weight is near the values that this policy is for");
+  CHECK(checked.result.warnings[1].field == "policies.\"a.x.k_cache\"");
+  CHECK_FALSE(checked.result.warnings[1].hint.empty());
+  CHECK(Checked(kRoot + "[policies.\"a.x.k_cache\"]\noptional = true\n[[policies.\"a.x.k_cache\"" +
+                    cache,
+                some())
+            .warnings()
+            .empty());
 }
 
 TEST_CASE("what a weight's own policies warn of") {
@@ -173,6 +207,12 @@ TEST_CASE("warnings leave bases alone") {
   const PolicyCheck check = PolicyCheck::run(dir.file("synps.toml"), facts_registry(), &some());
   CHECK(check.problems.empty());
   CHECK(check.warnings.empty());
+  // Nor what a base says under a pattern that the file has, too.
+  write_file(dir.file("base.toml"), kRoot + scheme("a", "f16") + "[policies.a]\ndtype = \"f32\"\n" +
+                                        "[policies.\"*\"]\ndtype = \"f32\"\n");
+  write_file(dir.file("synps.toml"),
+             "extends = \"base.toml\"\n[policies.a.form]\nresidency = \"heap\"\n");
+  CHECK(PolicyCheck::run(dir.file("synps.toml"), facts_registry(), &some()).warnings.empty());
 }
 
 TEST_CASE("thousands of policies are checked without a checkpoint") {

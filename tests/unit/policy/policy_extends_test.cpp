@@ -192,6 +192,30 @@ TEST_CASE("two schemes of one pattern that decide nothing are found across files
   CHECK(contains(problems[0].what, "ambiguous schemes"));
 }
 
+TEST_CASE("what is malformed in a base stays so, whatever replaces it") {
+  const Files files;
+  files.write("base.toml",
+              "[[policies.\"*\".schemes]]\nformat = \"f16\"\n"
+              "[[policies.\"*\".schemes]]\nformat = \"f32\"\n");
+  files.write("main.toml",
+              "extends = \"base.toml\"\n[[policies.\"*\".schemes]]\nformat = \"bf16\"\n");
+  const std::vector<Problem> problems = files.problems();
+  REQUIRE(problems.size() == 1);
+  CHECK(contains(problems[0].what, "ambiguous schemes"));
+  CHECK(problems[0].file == files.path("base.toml"));
+  CHECK(problems[0].line == 3);
+}
+
+TEST_CASE("a format that was replaced names no source encoding") {
+  const Files files;
+  files.write("base.toml", "[[policies.\"*\".schemes]]\nformat = \"bf16\"\n");
+  files.write("main.toml",
+              "extends = \"base.toml\"\n[[policies.\"*\".schemes]]\nformat = \"f32\"\n");
+  const std::vector<Problem> problems = problems_of([&] { files.load().resolve(facts_of({"x"})); });
+  REQUIRE(problems.size() == 1);
+  CHECK(contains(problems[0].what, "a source encoding that the policy does not name"));
+}
+
 TEST_CASE("a base that cannot be had is named where it is extended") {
   const Files files;
   files.write("main.toml", "# comment\nextends = \"none.toml\"\nwrong = 1\n");

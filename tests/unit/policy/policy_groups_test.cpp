@@ -65,6 +65,26 @@ TEST_CASE("keys of paths are equal when wildcards matched the same") {
   CHECK(few == 0);
 }
 
+TEST_CASE("many groups over tens of thousands of weights are within the budget") {
+  std::vector<WeightFacts> weights;
+  for (int layer = 0; layer < 60; ++layer)
+    for (int expert = 0; expert < 256; ++expert)
+      for (const char* name : {"gate_proj", "up_proj", "down_proj"})
+        weights.push_back(
+            facts(fmt::format("model.layers.{}.mlp.experts.{}.{}.weight", layer, expert, name)));
+  std::string text = kHead;
+  for (int i = 0; i < 12; ++i)
+    text += fmt::format("[groups.g{}]\npaths = \"**.experts.*.{{gate,up}}_proj\"\n", i);
+  CHECK(resolve_problems(text, weights).empty());
+  for (int i = 12; i < 900; ++i)
+    text += fmt::format("[groups.g{}]\npaths = \"**.*.*a*.**.{{gate,up}}_proj\"\n", i);
+  const std::vector<Problem> problems = resolve_problems(text, weights);
+  REQUIRE(problems.size() == 1);
+  CHECK(problems[0].code == ErrorCode::limit);
+  CHECK(problems[0].what == "finding the members of the groups takes too long");
+  CHECK(problems[0].line != 0);
+}
+
 TEST_CASE("members that resolve alike are fine") {
   const std::string text = kHead + group("layers.*.attn.{q,k,v}_proj");
   CHECK(resolve_problems(text, attention(3)).empty());
@@ -102,8 +122,11 @@ TEST_CASE("format means what is stored in the end") {
       scheme("*", "q8_0") + group("a.{q,k}");
   std::vector<Problem> problems = resolve_problems(text, weights);
   REQUIRE(problems.size() == 1);
-  CHECK(contains(problems[0].found, "f16; form") == false);
-  CHECK(contains(problems[0].found, "as fallback"));
+  CHECK(contains(problems[0].found,
+                 "'a.k' is f16, the fallback by \"*\" (line 4), because the row length 100"));
+  // What all have in common is left out.
+  CHECK_FALSE(contains(problems[0].found, "residency"));
+  CHECK(contains(problems[0].hint, "can hold each"));
   // Kept as stored is the source's encoding, the same as that codec by name.
   weights = {facts("a.q"), facts("a.k")};
   const std::string kept = scheme("*", "bf16") + scheme("a.q", "keep") + group("a.{q,k}");

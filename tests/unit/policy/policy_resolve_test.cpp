@@ -116,8 +116,9 @@ TEST_CASE("keys merge one by one, schemes are taken whole") {
   CHECK(decision_of(resolution, "form.order")->value == "auto");
   std::vector<std::string> keys;
   for (const KeyDecision& decision : resolution.decisions) keys.push_back(decision.key);
-  CHECK(keys == std::vector<std::string>{"backend.device", "dtype", "fallback", "form.order",
-                                         "form.orientation", "form.residency", "format"});
+  CHECK(keys == std::vector<std::string>{"backend.device", "dtype", "fallback", "form.compress",
+                                         "form.order", "form.orientation", "form.residency",
+                                         "format"});
 }
 
 TEST_CASE("what nobody sets has its documented default") {

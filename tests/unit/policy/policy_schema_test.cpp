@@ -299,8 +299,8 @@ TEST_CASE("a dotted pattern without quotes is told to quote itself") {
   } cases[] = {
       {"[policies.model.layers]\ndtype = \"f32\"\n", "[policies.\"model.layers\"]"},
       {"[[policies.model.layers.3.mlp.schemes]]\nformat = \"f16\"\n",
-       "[policies.\"model.layers.3.mlp\"]"},
-      {"[policies.model.norm.form]\nresidency = \"heap\"\n", "[policies.\"model.norm\"]"},
+       "[[policies.\"model.layers.3.mlp\".schemes]]"},
+      {"[policies.model.norm.form]\nresidency = \"heap\"\n", "[policies.\"model.norm\".form]"},
   };
   for (const auto& each : cases) {
     CAPTURE(std::string(each.text));

@@ -231,7 +231,35 @@ TEST_CASE("a file is read from disk, and its name is in every problem") {
   CHECK(problems[0].code == ErrorCode::io);
   problems = problems_of([&] { Policy::load(dir.path().string(), facts_registry()); });
   REQUIRE(problems.size() == 1);
-  CHECK(problems[0].code == ErrorCode::policy);
+  CHECK(problems[0].code == ErrorCode::io);
+  CHECK(problems[0].found == "a directory");
+}
+
+TEST_CASE("common slips of TOML are told what to write") {
+  const struct {
+    const char* text;
+    const char* hint;
+  } cases[] = {
+      {"[[policies.\"*\".schemes]]\nformat = q8_0\n", "a text is quoted: format = \"q8_0\""},
+      {"[[policies.\"*\".schemes]\nformat = \"f16\"\n", "write [[policies.\"*\".schemes]]"},
+      {"[[policies.\"*\".schemes\nformat = \"f16\"\n", "write [[policies.\"*\".schemes]]"},
+      {"[policies.\"*\"]\nschemes = [\"bf16\"]\n", "write [[policies.\"*\".schemes]]"},
+      {"[policies.\"*\"]\nform = \"heap\"\n", "write [policies.\"*\".form]"},
+      {"[policy.\"*\"]\ndtype = \"f32\"\n", "did you mean `policies`?"},
+      {"[myelin]\nformat = [\"bf16\"]\n", "did you mean `formats`?"},
+      {"[[policies.\"*\".schemes]]\nformat = \"f16\"\ngroup_size = 64\n", "no parameters"},
+      {"extends = [\"a\", \"b\"]\n", "may extend another"},
+      {"[myelin]\nextends = \"a.toml\"\n", "above the first table"},
+      {"[myelin]\nformats = [\"bfloat16\"]\n", "did you mean bf16?"},
+      {"[[policies.\"*\".schemes]]\nformat = \"FP16\"\n", "did you mean f16?"},
+  };
+  for (const auto& each : cases) {
+    CAPTURE(std::string(each.text));
+    const std::vector<Problem> problems = parse_problems(each.text);
+    REQUIRE(problems.size() == 1);
+    CAPTURE(problems[0].hint);
+    CHECK(contains(problems[0].hint, each.hint));
+  }
 }
 
 TEST_CASE("an empty file is a policy that says nothing") {

@@ -87,8 +87,8 @@ TEST_CASE("policies that disagree about values are an error, whatever the checkp
   CHECK(problems[0].code == ErrorCode::policy);
   CHECK(contains(problems[0].what, "ambiguous"));
   CHECK(contains(problems[0].what, "scope = \"internal\", lifetime = \"session\""));
-  CHECK(contains(problems[0].found, "f16 by \"model.layers.0\" (line 1)"));
-  CHECK(contains(problems[0].found, "q8_0 by \"**.k_cache\" (line 5)"));
+  CHECK(contains(problems[0].found, "f16 (update whole) by \"model.layers.0\" (line 1)"));
+  CHECK(contains(problems[0].found, "q8_0 (update whole) by \"**.k_cache\" (line 5)"));
   CHECK(
       contains(problems[0].hint, "[[policies.\"model.layers.0.**.k_cache\".schemes]] with scope"));
   // Agreement, other scopes, separate paths, and a narrower policy that decides all are fine.
@@ -104,6 +104,41 @@ TEST_CASE("several narrower policies may decide together") {
   CHECK(parse_problems(overlap + scheme("a.x", kCache, "f16")).size() == 1);
   CHECK(parse_problems(overlap + scheme("a.x", kCache, "f16") + scheme("a.y", kCache, "f16"))
             .empty());
+}
+
+TEST_CASE("hundreds of policies for values are read, and apart ones cost little") {
+  std::string text;
+  for (int i = 0; i < 600; ++i)
+    text += scheme(fmt::format("model.layers.{}.**.q_proj", i), "scope = \"any\"\n",
+                   i % 2 == 0 ? "f16" : "bf16");
+  CHECK(parse_problems(text).empty());
+  text.clear();
+  for (int i = 0; i < 9000; ++i)
+    text += scheme(fmt::format("a.b{}", i), "scope = \"any\"\nlifetime = \"any\"\n",
+                   i % 2 == 0 ? "f16" : "bf16");
+  CHECK(parse_problems(text).empty());
+}
+
+TEST_CASE("schemes that claim differently and say the same agree") {
+  CHECK(parse_problems(scheme("a", "scope = \"any\"\nlifetime = \"any\"\n", "f16") +
+                       scheme("**.k", kCache + "update = \"whole\"\n", "f16"))
+            .empty());
+  CHECK(parse_problems(scheme("a", "scope = \"any\"\nlifetime = \"any\"\n", "f16") +
+                       scheme("**.k", kCache + "update = \"region\"\n", "f16"))
+            .size() == 1);
+}
+
+TEST_CASE("a value that is no weight has no form, and none of its keys is ambiguous") {
+  const Policy policy = parse(scheme("*", kCache, "f16") +
+                              "[policies.a.form]\nresidency = \"heap\"\n"
+                              "[policies.\"*.b\".form]\nresidency = \"mapped\"\n");
+  const WeightResolution resolution =
+      policy.explain("a.b", {nullptr, Scope::internal, Lifetime::session});
+  CHECK(resolution.scheme->format == "f16:f16");
+  CHECK(decision_of(resolution, "form.residency") == nullptr);
+  CHECK(decision_of(resolution, "fallback") == nullptr);
+  CHECK(decision_of(resolution, "dtype") != nullptr);
+  CHECK_FALSE(problems_of([&] { policy.explain("a.b"); }).empty());
 }
 
 TEST_CASE("constants that overlap are judged by the weights there are") {

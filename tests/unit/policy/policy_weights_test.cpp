@@ -153,7 +153,7 @@ TEST_CASE("a source encoding must be named; f32 always is") {
                                   facts("c", DType::bf16), facts("d", DType::i32)});
   CHECK(problem.what == "a source encoding that the policy does not name: 2 weights, such as 'b'");
   CHECK(problem.field == "bf16");
-  CHECK(problem.hint == "name it: [myelin] formats = [\"bf16\"]");
+  CHECK(problem.hint == "add \"bf16\" to `formats` under [myelin]");
   for (const std::string declared :
        {"[myelin]\nformats = [\"bf16\"]\n", "[policies.\"*\"]\nfallback = \"bf16\"\n",
         "[[policies.\"a\".schemes]]\nformat = \"bf16\"\n",
