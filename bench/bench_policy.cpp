@@ -4,7 +4,8 @@
 // The checkpoint is a mixture of experts: attention, norms, a router and experts with three
 // projections in each layer. The policies are what people write for one: a root, a pattern for each
 // kind of weight, then layer after layer its own projections and ranges of experts. "worst" is not
-// what people write: as many policies as may cover one path (256) do cover each.
+// what people write: as many policies as may cover one path (256) do cover each. "groups" finds the
+// members of groups that stand for most weights; "values" reads policies for caches.
 
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
@@ -122,6 +123,25 @@ std::string worst_text(std::size_t count) {
   return text;
 }
 
+/// `count` policies for values that are no weights: caches and activations, layer by layer.
+std::string values_text(std::size_t count) {
+  std::string text = scheme("*", "bf16");
+  for (std::size_t i = 0; i < count; ++i)
+    text += fmt::format(
+        "[[policies.\"model.layers.{}.**.{}\".schemes]]\nscope = \"{}\"\nformat = \"{}\"\n", i / 4,
+        i % 2 == 0 ? "k_cache" : "v_cache", i % 4 < 2 ? "any" : "internal",
+        i % 3 == 0 ? "q8_0" : "f16");
+  return text;
+}
+
+/// The policies that every such file has, and `count` groups over the experts.
+std::string groups_text(std::size_t count) {
+  std::string text = policy_text(8);
+  for (std::size_t i = 0; i < count; ++i)
+    text += fmt::format("[groups.g{}]\npaths = \"**.experts.*.{{gate,up}}_proj\"\n", i);
+  return text;
+}
+
 Policy read(const std::string& text) {
   return Policy::parse(text, "synps.toml", builtin_registry());
 }
@@ -135,20 +155,32 @@ void resolve(benchmark::State& state, std::string (*make)(std::size_t)) {
   state.counters["policies"] = static_cast<double>(policy.entries().size());
 }
 
-void parse(benchmark::State& state) {
-  const std::string text = policy_text(static_cast<std::size_t>(state.range(0)));
+void parse(benchmark::State& state, std::string (*make)(std::size_t)) {
+  const std::string text = make(static_cast<std::size_t>(state.range(0)));
   for (auto _ : state) benchmark::DoNotOptimize(read(text));
   state.counters["bytes"] = static_cast<double>(text.size());
 }
 
 void add_benchmarks() {
-  benchmark::RegisterBenchmark("parse", parse)
+  benchmark::RegisterBenchmark("parse", [](benchmark::State& state) { parse(state, policy_text); })
       ->Unit(benchmark::kMillisecond)
       ->ArgName("policies")
       ->Arg(5)
       ->Arg(50)
       ->Arg(500)
       ->Arg(5000);
+  benchmark::RegisterBenchmark("parse/values",
+                               [](benchmark::State& state) { parse(state, values_text); })
+      ->Unit(benchmark::kMillisecond)
+      ->ArgName("policies")
+      ->Arg(5)
+      ->Arg(50)
+      ->Arg(500);
+  benchmark::RegisterBenchmark("resolve/groups",
+                               [](benchmark::State& state) { resolve(state, groups_text); })
+      ->Unit(benchmark::kMillisecond)
+      ->ArgNames({"weights", "groups"})
+      ->ArgsProduct({{600, 6'000, 60'000}, {1, 8}});
   benchmark::RegisterBenchmark("resolve",
                                [](benchmark::State& state) { resolve(state, policy_text); })
       ->Unit(benchmark::kMillisecond)

@@ -128,9 +128,13 @@ std::string packed_json(const WeightReport& report, const PackReport& packed) {
 
 /// Inputs besides the checkpoint, which the output must not replace.
 std::vector<FileIdentity> protected_files(const Policy& policy) {
-  std::vector<FileIdentity> files{identity_of(policy.file())};
-  for (const Codec* codec : policy.codecs().all())
-    if (!codec->info().file.empty()) files.push_back(identity_of(codec->info().file));
+  std::vector<FileIdentity> files = package_files(policy.codecs());
+  for (const std::string& file : policy.files()) files.push_back(identity_of(file));
+  for (const PolicyPackage& package :
+       policy.packages()) {  // also those that the command line hides
+    FileStatus status;
+    if (Os::posix().status(package.path, true, status) == 0) files.push_back(status.identity);
+  }
   return files;
 }
 

@@ -64,6 +64,7 @@ UnpackReport unpack_with_progress(const Options& options, const CodecRegistry& c
   how.progress = [&bar](std::uint64_t done, std::uint64_t total) {
     return bar.update(done, total);
   };
+  how.protected_files = package_files(codecs);
   return unpack(options.artifact, options.output, codecs, how);
 }
 

@@ -11,6 +11,7 @@
 #include "synps/artifact_reader.h"
 #include "synps/builtin_codecs.h"
 #include "synps/checked.h"
+#include "synps/codec_package.h"
 #include "synps/error.h"
 
 namespace synps {
@@ -233,6 +234,13 @@ void WeightView::decode(RowRange rows, std::span<float> out) const {
     std::uint64_t begin = 0;
     if (!stored_->components[i].component.per_weight) {
       const std::uint64_t row_bytes = codec_->row_bytes(i, columns);
+      // A package may answer otherwise than it did when the artifact was opened.
+      if (checked_mul(row_bytes, shape().rows()) != bytes.size())
+        throw_codec_fault(codec_->info(), path(),
+                          fmt::format("row_bytes contradicts the size of component {}",
+                                      stored_->components[i].component.name),
+                          fmt::format("{} bytes for {} elements", row_bytes, columns),
+                          fmt::format("{} bytes in all", bytes.size()));
       begin = rows.first * row_bytes;
       bytes = bytes.subspan(begin, rows.count * row_bytes);
     }

@@ -67,6 +67,21 @@ void set_stored_bytes(StoredWeight& weight, StoredComponent& stored) {
 
 }  // namespace
 
+std::uint64_t vector_row(const Codec& codec, std::uint64_t elements) {
+  if (codec.info().file.empty()) return kVectorRow;
+  const std::uint64_t granule = codec.row_granule();
+  if (granule == 0) return elements;
+  return std::min(elements, std::max(granule, kVectorRow / granule * granule));
+}
+
+std::uint64_t CodecRowBytes::of(const StoredWeight& weight, std::size_t component,
+                                std::uint64_t columns) const {
+  const Codec& codec = *codecs_.find(weight.codec.package, weight.codec.name);
+  const Shape& shape = weight.weight.shape;
+  return codec.row_bytes(component,
+                         shape.rank() < 2 ? vector_row(codec, shape.elements()) : columns);
+}
+
 void set_sizes(StoredWeight& weight, const RowBytes& row_bytes) {
   for (std::size_t i = 0; i < weight.components.size(); ++i) {
     set_stored_bytes(weight, weight.components[i]);

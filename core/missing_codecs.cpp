@@ -30,8 +30,11 @@ std::string remedy(const CodecRef& codec, const CodecRegistry& codecs) {
                ? "use a newer synps"
                : fmt::format("use a newer codec package {}", quote(codec.package));
   if (!is_package_name(codec.package)) return "no codec package can have that name";
-  return fmt::format("load the codec package '{0}': --package {0}=PATH on the command line",
-                     codec.package);
+  return fmt::format(
+      "load the codec package '{0}': --package {0}=PATH on the command line, add_codec_package() "
+      "in "
+      "a program",
+      codec.package);
 }
 
 Problem problem_of(const std::string& file, const std::string& name, const Missing& missing,

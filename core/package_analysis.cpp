@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "package_scope.h"
 #include "package_views.h"
 
 namespace synps {
@@ -13,18 +14,21 @@ namespace synps {
 PackageAnalysis::PackageAnalysis(std::shared_ptr<const PackageCodecTable> codec,
                                  const Weight& weight)
     : codec_(std::move(codec)), path_(weight.path) {
-  const synps_codec_weight view = weight_for_package(weight);
+  const PackageWeight seen(weight);
   const PackageCall call{*codec_, "analysis_create", path_};
   Guarded<void*> state(nullptr);
   run_package(call, [&](char* message, std::size_t size) {
-    return codec_->functions.analysis_create(codec_->self, &view, &state.value, message, size);
+    return codec_->functions.analysis_create(codec_->self, seen.view(), &state.value, message,
+                                             size);
   });
+  seen.check(call);
   state.check(call, "the pointer to its analysis");
   if (state.value == nullptr) throw_package_fault(call, "gave no analysis");
   state_ = state.value;
 }
 
 PackageAnalysis::~PackageAnalysis() {
+  const PackageScope scope(codec_->info.file, "analysis_destroy");
   try {
     codec_->functions.analysis_destroy(codec_->self, state_);
   } catch (...) {
@@ -35,10 +39,17 @@ PackageAnalysis::~PackageAnalysis() {
 
 void PackageAnalysis::add(std::span<const float> values) {
   if (values.empty()) return;
-  run_package({*codec_, "analysis_add", path_}, [&](char* message, std::size_t size) {
-    return codec_->functions.analysis_add(codec_->self, state_, values.data(), values.size(),
-                                          message, size);
-  });
+  const PackageCall call{*codec_, "analysis_add", path_};
+  const auto add_from = [&](const float* from) {
+    run_package(call, [&](char* message, std::size_t size) {
+      return codec_->functions.analysis_add(codec_->self, state_, from, values.size(), message,
+                                            size);
+    });
+  };
+  if (calls_++ % kWatchedParts != 0) return add_from(values.data());
+  const GuardedCopy seen(std::as_bytes(values));
+  add_from(reinterpret_cast<const float*>(seen.data()));
+  seen.check(call, "its values");
 }
 
 void PackageAnalysis::store(std::size_t component, std::span<std::byte> out) const {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -31,6 +32,7 @@ class PackageAnalysis final : public Analysis {
   std::shared_ptr<const PackageCodecTable> codec_;
   std::string path_;  ///< of the weight, for messages
   void* state_ = nullptr;
+  std::uint64_t calls_ = 0;  ///< of add()
 };
 
 }  // namespace synps

@@ -64,9 +64,11 @@ struct Guarded {
 class GuardedBytes {
  public:
   static constexpr std::size_t kGuardBytes = 4096;
+  static constexpr std::size_t kFewGuardBytes = 64;  ///< for what is small itself
 
-  explicit GuardedBytes(std::size_t size);
-  std::byte* data() noexcept { return memory_.get() + kGuardBytes; }
+  explicit GuardedBytes(std::size_t size, std::size_t guard = kGuardBytes);
+  std::byte* data() noexcept { return memory_.get() + guard_; }
+  const std::byte* data() const noexcept { return memory_.get() + guard_; }
   std::span<std::byte> bytes() noexcept { return {data(), size_}; }
   void fill(std::byte with) noexcept { std::memset(data(), std::to_integer<int>(with), size_); }
   /// Throws Error(package) when a guard byte was written; `what` names the memory.
@@ -74,7 +76,24 @@ class GuardedBytes {
 
  private:
   std::size_t size_;
+  std::size_t guard_;
   std::unique_ptr<std::byte[]> memory_;
+};
+
+/// A copy of what a package reads and must not write. The original must outlive it.
+class GuardedCopy {
+ public:
+  explicit GuardedCopy(std::span<const std::byte> original,
+                       std::size_t guard = GuardedBytes::kGuardBytes);
+  /// Null for nothing.
+  const std::byte* data() const noexcept { return original_.empty() ? nullptr : copy_.data(); }
+  std::size_t size() const noexcept { return original_.size(); }
+  /// Throws Error(package) when the copy or a guard byte was written; `what` names the memory.
+  void check(const PackageCall& call, std::string_view what) const;
+
+ private:
+  std::span<const std::byte> original_;
+  GuardedBytes copy_;
 };
 
 /// What a package gets to write a message into.
@@ -82,7 +101,8 @@ using PackageFunction = std::function<std::int32_t(char* message, std::size_t me
 
 /// Calls a function of a package and returns what it wrote into `message`, escaped for display.
 /// Throws Error(package) when the call fails, throws, or writes outside the message; Error(limit)
-/// for SYNPS_CODEC_TOO_LARGE, std::bad_alloc for SYNPS_CODEC_NO_MEMORY.
+/// for SYNPS_CODEC_TOO_LARGE from a function that gives sizes, std::bad_alloc for
+/// SYNPS_CODEC_NO_MEMORY.
 std::string call_package(const PackageCall& call, const PackageFunction& function);
 
 /// Where the message is of no interest when the call succeeds.

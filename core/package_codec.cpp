@@ -11,15 +11,12 @@
 #include "package_analysis.h"
 #include "package_table.h"
 #include "package_views.h"
+#include "synps/artifact_layout.h"
 #include "synps/checked.h"
 #include "synps/error.h"
 
 namespace synps {
 namespace {
-
-/// Elements that a package gets to see at a time, where rows are shorter or can be cut: the same
-/// as a packager's piece.
-constexpr std::uint64_t kPartElements = 1u << 17;
 
 class PackageCodec final : public Codec {
  public:
@@ -39,10 +36,13 @@ class PackageCodec final : public Codec {
               std::span<float> out) const override;
 
  private:
+  Support ask_support(const Weight& weight) const;
   std::vector<Component> ask_components(const Weight& weight) const;
   std::uint64_t ask_row_bytes(const PackageCall& call, std::size_t component,
                               std::uint64_t columns) const;
   void check_sizes(const Weight& weight, const std::vector<Component>& components) const;
+  void check_component(const Weight& weight, std::size_t c, const Component& component) const;
+  void check_vector_units(const Weight& weight, std::size_t c, const Component& component) const;
   /// Calls body(part) for the parts of a piece, in order.
   template <typename Body>
   void in_parts(const Piece& piece, Body body) const;
@@ -52,16 +52,24 @@ class PackageCodec final : public Codec {
                              std::span<Byte> bytes) const;
   void encode_part(const Piece& part, std::span<const float> values, const Analysis* analysis,
                    const std::vector<std::span<std::byte>>& out, ValueReport& report) const;
+  bool is_per_weight(const Weight& weight, std::size_t c, std::uint64_t columns) const;
+  synps_codec_findings call_encode(const PackageCall& call, const PackagePiece& piece,
+                                   std::span<const float> values, const Analysis* analysis,
+                                   const EncodedBytes& encoded) const;
   void decode_part(const Piece& part, const std::vector<synps_codec_const_bytes>& in,
                    std::span<float> out) const;
+  void call_decode(const PackageCall& call, const PackagePiece& piece,
+                   const std::vector<synps_codec_const_bytes>& in, GuardedBytes& values) const;
 
   std::shared_ptr<const PackageCodecTable> table_;
 };
 
-/// Faults show at the ends of a weight: there, a call is made twice.
-bool at_an_end(const Piece& piece) noexcept {
-  return piece.first_element == 0 ||
-         piece.first_element + piece.elements() == piece.weight->shape.elements();
+/// Faults show at the ends of a weight: there, a call is made twice. So it is for one part of
+/// kWatchedParts between them, the second first; which ones depends on nothing but their place.
+bool is_watched(const Piece& part) noexcept {
+  return part.first_element == 0 ||
+         part.first_element + part.elements() == part.weight->shape.elements() ||
+         part.first_element / kPackagePart % kWatchedParts == 1;
 }
 
 Support PackageCodec::supports(const Weight& weight) const {
@@ -74,13 +82,21 @@ Support PackageCodec::supports(const Weight& weight) const {
     return Support::no(
         fmt::format("row length {} is more than {}, and {} needs a whole row in memory",
                     shape.columns(), SYNPS_CODEC_MAX_GRANULE, info().id()));
+  Support support = ask_support(weight);
+  if (ask_support(weight).ok != support.ok)
+    throw_package_fault({*table_, "supports", weight.path}, "answers differently each time");
+  return support;
+}
+
+Support PackageCodec::ask_support(const Weight& weight) const {
   const PackageCall call{*table_, "supports", weight.path};
-  const synps_codec_weight view = weight_for_package(weight);
+  const PackageWeight seen(weight);
   Guarded<std::uint32_t> supported(~std::uint32_t{0});  // neither answer
   std::string reason = call_package(call, [&](char* message, std::size_t size) {
-    return table_->functions.supports(table_->self, &view, &supported.value, message, size);
+    return table_->functions.supports(table_->self, seen.view(), &supported.value, message, size);
   });
   supported.check(call, "its answer");
+  seen.check(call);
   if (supported.value == 1) return Support::yes();
   if (supported.value != 0)
     throw_package_fault(call, "gave no answer", fmt::format("{}", supported.value), "0 or 1");
@@ -90,17 +106,18 @@ Support PackageCodec::supports(const Weight& weight) const {
 
 std::vector<Component> PackageCodec::ask_components(const Weight& weight) const {
   const PackageCall call{*table_, "components", weight.path};
-  const synps_codec_weight view = weight_for_package(weight);
+  const PackageWeight seen(weight);
   GuardedBytes memory(SYNPS_CODEC_MAX_COMPONENTS * sizeof(synps_codec_component));
   memory.fill(std::byte{0});
   Guarded<std::size_t> count(0);
   run_package(call, [&](char* message, std::size_t size) {
-    return table_->functions.components(table_->self, &view,
+    return table_->functions.components(table_->self, seen.view(),
                                         reinterpret_cast<synps_codec_component*>(memory.data()),
                                         SYNPS_CODEC_MAX_COMPONENTS, &count.value, message, size);
   });
   count.check(call, "its count");
   memory.check(call, "its records");
+  seen.check(call);
   if (count.value == 0 || count.value > SYNPS_CODEC_MAX_COMPONENTS)
     throw_package_fault(call, "gives a count that cannot be", fmt::format("{}", count.value),
                         fmt::format("1 to {}", SYNPS_CODEC_MAX_COMPONENTS));
@@ -118,39 +135,63 @@ std::vector<Component> PackageCodec::ask_components(const Weight& weight) const 
 
 void PackageCodec::check_sizes(const Weight& weight,
                                const std::vector<Component>& components) const {
-  const PackageCall call{*table_, "row_bytes", weight.path};
-  bool has_rows = false;
   for (std::size_t c = 0; c < components.size(); ++c) {
-    const Component& component = components[c];
-    const std::uint64_t row = ask_row_bytes(call, c, weight.shape.columns());
-    const auto rows = checked_mul(row, weight.shape.rows());
-    const std::uint64_t wanted = component.per_weight ? 0 : component.bytes;
-    if (rows != wanted)
-      throw_package_fault(call,
-                          fmt::format("contradicts the shape of component {}", component.name),
-                          fmt::format("{} bytes a row of {} elements, {} rows", row,
-                                      weight.shape.columns(), weight.shape.rows()),
-                          fmt::format("{} bytes in all", wanted));
-    if (component.per_weight && !table_->functions.needs_analysis)
-      throw_package_fault({*table_, "components", weight.path},
-                          "has a component for the whole weight, and no analysis gives it",
-                          component.name);
-    if (!component.per_weight && component.bytes == 0 && weight.shape.elements() != 0)
-      throw_package_fault({*table_, "components", weight.path}, "has a component without a byte",
-                          component.name);
-    has_rows = has_rows || !component.per_weight;
+    check_component(weight, c, components[c]);
+    check_vector_units(weight, c, components[c]);
   }
-  if (!has_rows)
+  if (std::all_of(components.begin(), components.end(),
+                  [](const Component& component) { return component.per_weight; }))
     throw_package_fault({*table_, "components", weight.path},
                         "has no component with bytes for every row");
 }
 
+void PackageCodec::check_component(const Weight& weight, std::size_t c,
+                                   const Component& component) const {
+  const PackageCall sizes{*table_, "row_bytes", weight.path};
+  // Without elements there is no row of that length, and the codec may not have a size for it.
+  const bool empty = weight.shape.elements() == 0;
+  const std::uint64_t row = empty ? 0 : ask_row_bytes(sizes, c, weight.shape.columns());
+  const auto rows = checked_mul(row, weight.shape.rows());
+  const std::uint64_t wanted = component.per_weight ? 0 : component.bytes;
+  if (rows != wanted)
+    throw_package_fault(sizes, fmt::format("contradicts the shape of component {}", component.name),
+                        fmt::format("{} bytes a row of {} elements, {} rows", row,
+                                    weight.shape.columns(), weight.shape.rows()),
+                        fmt::format("{} bytes in all", wanted));
+  const PackageCall call{*table_, "components", weight.path};
+  if (component.per_weight && !table_->functions.needs_analysis)
+    throw_package_fault(call, "has a component for the whole weight, and no analysis gives it",
+                        component.name);
+  if (component.per_weight && component.bytes > SYNPS_CODEC_MAX_PER_WEIGHT)
+    throw_package_fault(call, "has too large a component for the whole weight",
+                        fmt::format("{} bytes for {}", component.bytes, component.name),
+                        fmt::format("at most {}", SYNPS_CODEC_MAX_PER_WEIGHT));
+  if (!component.per_weight && component.bytes == 0 && !empty)
+    throw_package_fault(call, "has a component without a byte", component.name);
+}
+
+/// The checksums of a vector are those of parts of it: these must add up, too.
+void PackageCodec::check_vector_units(const Weight& weight, std::size_t c,
+                                      const Component& component) const {
+  const std::uint64_t elements = weight.shape.elements();
+  if (weight.shape.rank() > 1 || elements == 0 || component.per_weight) return;
+  const std::uint64_t unit = vector_row(*this, elements);
+  if (unit == elements) return;
+  const PackageCall call{*table_, "row_bytes", weight.path};
+  const std::uint64_t bytes = ask_row_bytes(call, c, unit);
+  const auto whole = checked_mul(bytes, elements / unit);
+  const auto all =
+      whole ? checked_add(*whole, ask_row_bytes(call, c, elements % unit)) : std::nullopt;
+  if (bytes == 0 || all != component.bytes)
+    throw_package_fault(call, "gives parts of a row that do not add up",
+                        fmt::format("{} bytes for {} elements of component {}", bytes, unit, c),
+                        fmt::format("{} bytes in all", component.bytes));
+}
+
 std::vector<Component> PackageCodec::components(const Weight& weight) const {
   if (const Support support = supports(weight); !support.ok)
-    throw Error({.code = ErrorCode::usage,
-                 .what = fmt::format("{} does not support the weight", info().id()),
-                 .field = weight.path,
-                 .found = support.reason});
+    throw_package_fault({*table_, "supports", weight.path}, "refuses a weight that it is to store",
+                        support.reason);
   std::vector<Component> components = ask_components(weight);
   if (ask_components(weight) != components)
     throw_package_fault({*table_, "components", weight.path}, "answers differently each time");
@@ -183,9 +224,9 @@ template <typename Body>
 void PackageCodec::in_parts(const Piece& piece, Body body) const {
   const std::uint64_t granule = row_granule();
   const std::uint64_t longest =
-      granule == 0 ? piece.columns : std::max(granule, kPartElements / granule * granule);
-  if (piece.columns <= std::max(longest, kPartElements)) {
-    const std::uint64_t fit = std::max<std::uint64_t>(1, kPartElements / piece.columns);
+      granule == 0 ? piece.columns : std::max(granule, kPackagePart / granule * granule);
+  if (piece.columns <= std::max(longest, kPackagePart)) {
+    const std::uint64_t fit = std::max<std::uint64_t>(1, kPackagePart / piece.columns);
     for (std::uint64_t row = 0; row < piece.rows; row += fit)
       body(Piece{piece.weight, piece.first_element + row * piece.columns,
                  std::min(fit, piece.rows - row), piece.columns});
@@ -240,31 +281,57 @@ void PackageCodec::encode_part(const Piece& part, std::span<const float> values,
                                const std::vector<std::span<std::byte>>& out,
                                ValueReport& report) const {
   const PackageCall call{*table_, "encode", part.weight->path};
-  const synps_codec_weight weight = weight_for_package(*part.weight);
-  const synps_codec_piece piece = piece_for_package(part, weight);
-  const auto* own = dynamic_cast<const PackageAnalysis*>(analysis);
+  const PackagePiece piece(part);
   EncodedBytes encoded(out);
-  const auto encode_once = [&](std::byte fill) {
-    synps_codec_findings none{};
-    none.struct_size = sizeof none;
-    Guarded<synps_codec_findings> findings(none);
-    encoded.fill(fill);
-    run_package(call, [&](char* message, std::size_t size) {
-      return table_->functions.encode(table_->self, &piece, values.data(), values.size(),
-                                      own != nullptr ? own->state() : nullptr,
-                                      encoded.for_package().data(), encoded.for_package().size(),
-                                      &findings.value, message, size);
-    });
-    encoded.check(call);
-    findings.check(call, "its findings");
-    return findings.value;
-  };
-  const synps_codec_findings findings = encode_once(kFirstFill);
+  encoded.fill(kFirstFill);
+  if (!is_watched(part)) {
+    const auto findings = call_encode(call, piece, values, analysis, encoded);
+    encoded.copy_to(out);
+    add_package_findings(call, findings, part, values, report);
+    return;
+  }
+  const GuardedCopy copy(std::as_bytes(values));
+  const std::span seen(reinterpret_cast<const float*>(copy.data()), values.size());
+  const auto findings = call_encode(call, piece, seen, analysis, encoded);
+  copy.check(call, "its values");
   encoded.copy_to(out);
-  if (at_an_end(part) &&
-      (!same_package_findings(encode_once(kSecondFill), findings) || !encoded.equals(out)))
+  encoded.fill(kSecondFill);
+  const auto again = call_encode(call, piece, seen, analysis, encoded);
+  copy.check(call, "its values");
+  if (!same_package_findings(again, findings) || !encoded.equals(out))
     throw_package_fault(call, "leaves bytes unwritten, or gives other bytes each time");
   add_package_findings(call, findings, part, values, report);
+}
+
+synps_codec_findings PackageCodec::call_encode(const PackageCall& call, const PackagePiece& piece,
+                                               std::span<const float> values,
+                                               const Analysis* analysis,
+                                               const EncodedBytes& encoded) const {
+  const auto* own = dynamic_cast<const PackageAnalysis*>(analysis);
+  synps_codec_findings none{};
+  none.struct_size = sizeof none;
+  Guarded<synps_codec_findings> findings(none);
+  const std::vector<synps_codec_bytes>& out = encoded.for_package();
+  run_package(call, [&](char* message, std::size_t size) {
+    return table_->functions.encode(table_->self, piece.view(), values.data(), values.size(),
+                                    own != nullptr ? own->state() : nullptr, out.data(), out.size(),
+                                    &findings.value, message, size);
+  });
+  encoded.check(call);
+  findings.check(call, "its findings");
+  piece.check(call);
+  return findings.value;
+}
+
+/// A component without bytes for a row must be one for the whole weight.
+bool PackageCodec::is_per_weight(const Weight& weight, std::size_t c, std::uint64_t columns) const {
+  const PackageCall call{*table_, "row_bytes", weight.path};
+  if (ask_row_bytes(call, c, columns) != 0) return false;
+  const std::vector<Component> components = ask_components(weight);
+  if (c >= components.size() || !components[c].per_weight)
+    throw_package_fault(call, "answers differently each time",
+                        fmt::format("0 bytes for component {}", c));
+  return true;
 }
 
 void PackageCodec::decode(const Piece& piece, std::span<const std::span<const std::byte>> in,
@@ -273,7 +340,7 @@ void PackageCodec::decode(const Piece& piece, std::span<const std::span<const st
   std::vector<synps_codec_const_bytes> part_in(in.size());
   in_parts(piece, [&](const Piece& part) {
     for (std::size_t c = 0; c < in.size(); ++c) {
-      const bool per_weight = row_bytes(c, piece.columns) == 0;
+      const bool per_weight = is_per_weight(*piece.weight, c, piece.columns);
       const auto bytes = per_weight ? in[c] : part_bytes(c, piece, part, in[c]);
       part_in[c] = {bytes.data(), bytes.size()};
     }
@@ -285,24 +352,44 @@ void PackageCodec::decode(const Piece& piece, std::span<const std::span<const st
 void PackageCodec::decode_part(const Piece& part, const std::vector<synps_codec_const_bytes>& in,
                                std::span<float> out) const {
   const PackageCall call{*table_, "decode", part.weight->path};
-  const synps_codec_weight weight = weight_for_package(*part.weight);
-  const synps_codec_piece piece = piece_for_package(part, weight);
-  GuardedBytes memory(out.size_bytes());
-  auto* values = reinterpret_cast<float*>(memory.data());
-  const auto decode_once = [&](std::byte fill) {
-    memory.fill(fill);
-    run_package(call, [&](char* message, std::size_t size) {
-      return table_->functions.decode(table_->self, &piece, in.data(), in.size(), values,
-                                      out.size(), message, size);
-    });
-    memory.check(call, "its values");
+  const PackagePiece piece(part);
+  GuardedBytes values(out.size_bytes());
+  values.fill(kFirstFill);
+  if (!is_watched(part)) {
+    call_decode(call, piece, in, values);
+    std::memcpy(out.data(), values.data(), out.size_bytes());
+    return;
+  }
+  std::vector<GuardedCopy> copies;
+  std::vector<synps_codec_const_bytes> seen;
+  copies.reserve(in.size());
+  for (const synps_codec_const_bytes& bytes : in) {
+    copies.emplace_back(std::span(static_cast<const std::byte*>(bytes.data), bytes.size));
+    seen.push_back({copies.back().data(), bytes.size});
+  }
+  const auto decode_watched = [&] {
+    call_decode(call, piece, seen, values);
+    for (std::size_t c = 0; c < copies.size(); ++c)
+      copies[c].check(call, fmt::format("component {}", c));
   };
-  decode_once(kFirstFill);
-  std::memcpy(out.data(), values, out.size_bytes());
-  if (!at_an_end(part)) return;
-  decode_once(kSecondFill);
-  if (!same_decoded(out, {values, out.size()}))
+  decode_watched();
+  std::memcpy(out.data(), values.data(), out.size_bytes());
+  values.fill(kSecondFill);
+  decode_watched();
+  if (!same_decoded(out, {reinterpret_cast<const float*>(values.data()), out.size()}))
     throw_package_fault(call, "leaves values unwritten, or gives other values each time");
+}
+
+void PackageCodec::call_decode(const PackageCall& call, const PackagePiece& piece,
+                               const std::vector<synps_codec_const_bytes>& in,
+                               GuardedBytes& values) const {
+  run_package(call, [&](char* message, std::size_t size) {
+    return table_->functions.decode(table_->self, piece.view(), in.data(), in.size(),
+                                    reinterpret_cast<float*>(values.data()),
+                                    values.bytes().size() / sizeof(float), message, size);
+  });
+  values.check(call, "its values");
+  piece.check(call);
 }
 
 }  // namespace

@@ -149,8 +149,7 @@ void TableReader::check_functions(const synps_codec& codec, const std::string& i
                    {"analysis_create", codec.analysis_create != nullptr, analyses},
                    {"analysis_add", codec.analysis_add != nullptr, analyses},
                    {"analysis_store", codec.analysis_store != nullptr, analyses},
-                   {"analysis_destroy", codec.analysis_destroy != nullptr, analyses},
-                   {"graph_decode", codec.graph_decode != nullptr, false}};
+                   {"analysis_destroy", codec.analysis_destroy != nullptr, analyses}};
   for (const auto& function : functions)
     if (function.is_there != function.wanted)
       fail(fmt::format("codec {}: its function {}", id, function.name),
@@ -196,8 +195,8 @@ std::vector<DType> TableReader::exact_of(const synps_codec& codec, const std::st
   std::vector<DType> exact;
   for (std::uint32_t i = 0; i < codec.exact_count; ++i) {
     const std::optional<DType> dtype = dtype_of_abi(codec.exact[i]);
-    if (!dtype || !dtype_is_float(*dtype) ||
-        std::find(exact.begin(), exact.end(), *dtype) != exact.end())
+    if (!dtype) continue;  // one that a newer host knows
+    if (!dtype_is_float(*dtype) || std::find(exact.begin(), exact.end(), *dtype) != exact.end())
       fail(fmt::format("codec {}: its list of exact dtypes", id),
            fmt::format("number {}", codec.exact[i]), "floating-point dtypes, each once");
     exact.push_back(*dtype);

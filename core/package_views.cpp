@@ -31,35 +31,75 @@ void add_finding(const PackageCall& call, const char* name, const synps_codec_fi
   finding.merge({told.count, told.first_index, told.first_value});
 }
 
+/// A codec gives NaN and infinities back, or reports every one.
+void check_non_finite(const PackageCall& call, const synps_codec_finding& told, const Piece& piece,
+                      std::span<const float> values) {
+  if (told.count == 0) return;
+  const auto is_one = [](float v) { return !std::isfinite(v); };
+  const auto there =
+      static_cast<std::uint64_t>(std::count_if(values.begin(), values.end(), is_one));
+  const auto first = std::find_if(values.begin(), values.end(), is_one) - values.begin();
+  const std::uint64_t index = piece.first_element + static_cast<std::uint64_t>(first);
+  if (told.count != there || told.first_index != index)
+    throw_package_fault(
+        call, "reports only some of the values that are not finite",
+        fmt::format("{} of them, the first at element {}", told.count, told.first_index),
+        fmt::format("{}, the first at element {}, or none where all come back", there, index));
+}
+
+/// Never none: a package may look at the first where there is no rank.
+std::span<const std::uint64_t> extents_for_package(const Weight& weight) {
+  static constexpr std::uint64_t kNone[1] = {0};
+  if (weight.shape.elements() == 0 || weight.shape.rank() == 0) return kNone;
+  return weight.shape.extents();
+}
+
 bool same_finding(const synps_codec_finding& a, const synps_codec_finding& b) {
   return a.count == b.count && (a.count == 0 || a.first_index == b.first_index);
 }
 
 }  // namespace
 
-synps_codec_weight weight_for_package(const Weight& weight) noexcept {
-  static constexpr std::uint64_t kNone = 0;
-  synps_codec_weight view{};
+PackageWeight::PackageWeight(const Weight& weight)
+    : path_(std::as_bytes(std::span(weight.path.c_str(), weight.path.size() + 1)),
+            GuardedBytes::kFewGuardBytes),
+      extents_(std::as_bytes(extents_for_package(weight)), GuardedBytes::kFewGuardBytes) {
+  const bool empty = weight.shape.elements() == 0;
+  synps_codec_weight& view = view_.value;
   view.struct_size = sizeof view;
   view.dtype = abi_of_dtype(weight.dtype);
-  view.path = weight.path.c_str();
+  view.path = reinterpret_cast<const char*>(path_.data());
   view.path_size = weight.path.size();
-  const bool empty = weight.shape.elements() == 0;
-  view.extents = empty ? &kNone : weight.shape.extents().data();
+  view.extents = reinterpret_cast<const std::uint64_t*>(extents_.data());
   view.rank = empty ? 1 : weight.shape.rank();
   view.rows = empty ? 1 : weight.shape.rows();
   view.columns = empty ? 0 : weight.shape.columns();
-  return view;
+  as_given_ = view;
 }
 
-synps_codec_piece piece_for_package(const Piece& piece, const synps_codec_weight& weight) noexcept {
-  synps_codec_piece view{};
+void PackageWeight::check(const PackageCall& call) const {
+  path_.check(call, "the weight's path");
+  extents_.check(call, "the weight's extents");
+  view_.check(call, "the weight");
+  if (std::memcmp(&view_.value, &as_given_, sizeof as_given_) != 0)
+    throw_package_fault(call, "wrote to the weight, which it only reads");
+}
+
+PackagePiece::PackagePiece(const Piece& piece) : weight_(*piece.weight) {
+  synps_codec_piece& view = view_.value;
   view.struct_size = sizeof view;
-  view.weight = &weight;
+  view.weight = weight_.view();
   view.first_element = piece.first_element;
   view.rows = piece.rows;
   view.columns = piece.columns;
-  return view;
+  as_given_ = view;
+}
+
+void PackagePiece::check(const PackageCall& call) const {
+  weight_.check(call);
+  view_.check(call, "the piece");
+  if (std::memcmp(&view_.value, &as_given_, sizeof as_given_) != 0)
+    throw_package_fault(call, "wrote to the piece, which it only reads");
 }
 
 Component component_from_package(const PackageCall& call, const Weight& weight,
@@ -84,6 +124,7 @@ Component component_from_package(const PackageCall& call, const Weight& weight,
   if (!bytes)
     throw Error(
         {.code = ErrorCode::limit,
+         .file = call.codec.info.file,
          .what = fmt::format("the size of component {} does not fit 64 bits", component.name),
          .field = weight.path,
          .found = "shape " + weight.shape.to_string()});
@@ -99,6 +140,7 @@ void add_package_findings(const PackageCall& call, const synps_codec_findings& t
   add_finding(
       call, "a value that is not finite", told.non_finite, piece, values,
       [](float v) { return !std::isfinite(v); }, report.non_finite);
+  check_non_finite(call, told.non_finite, piece, values);
   add_finding(call, "underflow", told.underflow, piece, values, is_number, report.underflow);
 }
 

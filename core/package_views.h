@@ -15,9 +15,44 @@ namespace synps {
 inline constexpr std::byte kFirstFill{0xA5};
 inline constexpr std::byte kSecondFill{0x5A};
 
-/// Refer to their arguments.
-synps_codec_weight weight_for_package(const Weight& weight) noexcept;
-synps_codec_piece piece_for_package(const Piece& piece, const synps_codec_weight& weight) noexcept;
+/// Of the parts that a weight passes through a package in, one of so many is watched as its ends
+/// are: called twice, and with its inputs in guarded copies.
+inline constexpr std::uint64_t kWatchedParts = 16;
+
+/// A weight as a package sees it: copies with guards, for one call or a few. Refers to its
+/// argument.
+class PackageWeight {
+ public:
+  explicit PackageWeight(const Weight& weight);
+  PackageWeight(const PackageWeight&) = delete;
+  PackageWeight& operator=(const PackageWeight&) = delete;
+
+  const synps_codec_weight* view() const noexcept { return &view_.value; }
+  /// Throws Error(package) when any of it was written.
+  void check(const PackageCall& call) const;
+
+ private:
+  GuardedCopy path_;
+  GuardedCopy extents_;
+  Guarded<synps_codec_weight> view_;
+  synps_codec_weight as_given_{};
+};
+
+/// The same for a piece and its weight.
+class PackagePiece {
+ public:
+  explicit PackagePiece(const Piece& piece);
+  PackagePiece(const PackagePiece&) = delete;
+  PackagePiece& operator=(const PackagePiece&) = delete;
+
+  const synps_codec_piece* view() const noexcept { return &view_.value; }
+  void check(const PackageCall& call) const;
+
+ private:
+  PackageWeight weight_;
+  Guarded<synps_codec_piece> view_;
+  synps_codec_piece as_given_{};
+};
 
 /// What a package's record says of a component. Throws Error(package) for what cannot be,
 /// Error(limit) for a size that does not fit 64 bits.
@@ -25,7 +60,8 @@ Component component_from_package(const PackageCall& call, const Weight& weight,
                                  const synps_codec_component& record);
 
 /// Adds what a package found in the values of a piece. Throws Error(package) for a finding of a
-/// value that is not there or not of that kind.
+/// value that is not there or not of that kind, and for NaN and infinities of which only some are
+/// reported.
 void add_package_findings(const PackageCall& call, const synps_codec_findings& told,
                           const Piece& piece, std::span<const float> values, ValueReport& report);
 

@@ -43,7 +43,7 @@ class Units {
     const StoredWeight& stored = plan_.stored(planned);
     if (planned.copied) return stored.components.front().chunks();
     const std::uint64_t elements = stored.weight.shape.elements();
-    const std::uint64_t unit = unit_elements(stored, planned.codec->row_granule());
+    const std::uint64_t unit = unit_elements(stored, *planned.codec);
     return elements / unit + (elements % unit != 0 ? 1 : 0);
   }
 
@@ -145,7 +145,7 @@ void Packer::encode() {
                    return;
                  }
                  const StoredWeight& stored = plan_.stored(planned);
-                 const std::uint64_t size = unit_elements(stored, planned.codec->row_granule());
+                 const std::uint64_t size = unit_elements(stored, *planned.codec);
                  const std::uint64_t begin = unit.number * size;
                  const std::uint64_t end =
                      begin + std::min(size, stored.weight.shape.elements() - begin);

@@ -45,32 +45,38 @@ void PackWorker::encode(const PlannedWeight& planned, std::uint64_t begin, std::
   encoded_.resize(std::max(encoded_.size(), components));
   digests_.resize(std::max(digests_.size(), components));
   out_.assign(components, {});
-  bool first = true;
+  places_.assign(components, {});
+  for (std::size_t c = 0; c < components; ++c) {
+    if (stored.components[c].component.per_weight) continue;
+    places_[c] = {unit_byte(stored, *planned.codec, c, begin),
+                  unit_byte(stored, *planned.codec, c, end)};
+    digests_[c].start(target_.writer, planned.stored, c, stored.components[c], places_[c].at);
+  }
   for (std::uint64_t at = begin; at < end;) {
     const Piece piece = next_piece(stored.weight, at, end, granule);
     const std::span<float> read = read_piece(planned, piece, values);
     for (std::size_t c = 0; c < components; ++c) {
-      const StoredComponent& component = stored.components[c];
-      if (component.component.per_weight) continue;
-      const ByteRange range = piece_bytes(*planned.codec, c, piece);
-      out_[c] = encoded_[c].take(range.size);
-      if (first) digests_[c].start(target_.writer, planned.stored, c, component, range.begin);
+      if (stored.components[c].component.per_weight) continue;
+      const std::uint64_t left = places_[c].end - places_[c].at;
+      out_[c] = encoded_[c].take(piece_size(*planned.codec, stored, c, piece, left));
     }
-    first = false;
     planned.codec->encode(piece, read, analysis, out_, values);
-    write_piece(planned, piece);
+    write_piece(planned);
     at += piece.elements();
     target_.progress.advance(source_size(tensor, piece));
   }
+  // Every byte of the unit, or a codec's sizes have changed since the plan.
+  for (std::size_t c = 0; c < components; ++c)
+    if (places_[c].at != places_[c].end) throw_size_fault(*planned.codec, stored, c);
 }
 
-void PackWorker::write_piece(const PlannedWeight& planned, const Piece& piece) {
+void PackWorker::write_piece(const PlannedWeight& planned) {
   const StoredWeight& stored = target_.plan.stored(planned);
   for (std::size_t c = 0; c < out_.size(); ++c) {
     if (stored.components[c].component.per_weight) continue;
-    const ByteRange range = piece_bytes(*planned.codec, c, piece);
-    target_.writer.write(planned.stored, c, range.begin, out_[c]);
+    target_.writer.write(planned.stored, c, places_[c].at, out_[c]);
     digests_[c].update(out_[c]);
+    places_[c].at += out_[c].size();
   }
 }
 

@@ -40,7 +40,13 @@ class PackWorker {
  private:
   std::span<float> read_piece(const PlannedWeight& planned, const Piece& piece,
                               ValueReport& values);
-  void write_piece(const PlannedWeight& planned, const Piece& piece);
+  void write_piece(const PlannedWeight& planned);
+
+  /// Bytes of a component that a unit still has to write.
+  struct Place {
+    std::uint64_t at = 0;
+    std::uint64_t end = 0;
+  };
 
   PackTarget target_;
   SourceReader source_;
@@ -48,6 +54,7 @@ class PackWorker {
   Buffer<float> values_;
   std::vector<Buffer<std::byte>> encoded_;  ///< one a component
   std::vector<std::span<std::byte>> out_;
+  std::vector<Place> places_;  ///< by component
   std::vector<ChunkDigests> digests_;
 };
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "synps/artifact_index.h"
+#include "synps/artifact_layout.h"
 #include "synps/codec.h"
 
 namespace synps {
@@ -28,12 +29,31 @@ struct ByteRange {
   std::uint64_t size = 0;
 };
 
-/// Where a piece's bytes are in a component that has bytes for every row.
-ByteRange piece_bytes(const Codec& codec, std::size_t component, const Piece& piece);
+/// Where a piece's bytes are in a component that has bytes for every row. Throws Error(package)
+/// when the codec's sizes lead out of the component.
+ByteRange piece_bytes(const Codec& codec, const StoredWeight& weight, std::size_t component,
+                      const Piece& piece);
+
+/// Bytes of a piece that follows another, of which at most `left` can be. Throws Error(package)
+/// when the codec says more.
+std::uint64_t piece_size(const Codec& codec, const StoredWeight& weight, std::size_t component,
+                         const Piece& piece, std::uint64_t left);
 
 /// Elements in [0, elements) that are encoded as one unit of work: a chunk of the first component,
-/// or the whole weight where its one row cannot be cut at chunks.
-std::uint64_t unit_elements(const StoredWeight& weight, std::uint64_t granule);
+/// or the whole weight where its one row cannot be cut at chunks. `vector_row` are the elements
+/// that count as a row in a vector.
+std::uint64_t unit_elements(const StoredWeight& weight, std::uint64_t granule,
+                            std::uint64_t vector_row = kVectorRow);
+std::uint64_t unit_elements(const StoredWeight& weight, const Codec& codec);
+
+/// Where the bytes of element `at` start in a component, for the first element of a unit and for
+/// the end of the weight. What the plan says: no codec is asked.
+std::uint64_t unit_byte(const StoredWeight& weight, const Codec& codec, std::size_t component,
+                        std::uint64_t at);
+
+/// Error(package): the codec's row_bytes is not what the plan or the artifact was made with.
+[[noreturn]] void throw_size_fault(const Codec& codec, const StoredWeight& weight,
+                                   std::size_t component);
 
 /// Memory that is used again and again, and grows to the largest use.
 template <class T>

@@ -44,7 +44,7 @@ void StoredReader::read(const Piece& piece, std::span<float> out) {
   for (std::size_t c = 0; c < in_.size(); ++c) {
     const StoredComponent& component = weight_.components[c];
     if (component.component.per_weight) continue;
-    const ByteRange range = piece_bytes(codec_, c, piece);
+    const ByteRange range = piece_bytes(codec_, weight_, c, piece);
     const std::span<std::byte> bytes = buffers_[c].take(range.size);
     artifact_.file().read(artifact_.file_offset(component) + range.begin, bytes);
     in_[c] = bytes;

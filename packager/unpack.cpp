@@ -1,6 +1,8 @@
 #include "synps/unpack.h"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 
 #include <fmt/format.h>
 
@@ -10,6 +12,7 @@
 #include "source_reader.h"
 #include "stored_reader.h"
 #include "synps/artifact_reader.h"
+#include "synps/codec_package.h"
 #include "synps/stored_codec.h"
 
 namespace synps {
@@ -65,6 +68,8 @@ class Unpacker {
                    Progress& progress);
   void write_values(AtomicFile& file, const UnpackedWeight& weight, std::uint64_t begin,
                     Progress& progress);
+  void check_kept(const UnpackedWeight& weight, const Piece& piece, std::span<const float> values,
+                  std::span<const std::byte> bytes);
 
   const ArtifactReader& artifact_;
   const UnpackOptions& options_;
@@ -74,6 +79,7 @@ class Unpacker {
   std::vector<std::string> widened_;
   Buffer<std::byte> bytes_;
   Buffer<float> values_;
+  Buffer<float> kept_;
 };
 
 void Unpacker::add(const StoredWeight& stored, const CodecRegistry& codecs) {
@@ -138,10 +144,33 @@ void Unpacker::write_values(AtomicFile& file, const UnpackedWeight& weight, std:
     const std::span<std::byte> out[] = {bytes};
     ValueReport exact_by_construction;
     weight.dense->encode(piece, values, nullptr, out, exact_by_construction);
+    // That a package's codec stores a dtype exactly is what the package says.
+    if (!weight.codec->info().file.empty() && dtype != DType::f32)
+      check_kept(weight, piece, values, bytes);
     file.write(begin + dense_bytes(dtype, at), bytes);
     at += piece.elements();
     progress.advance(bytes.size());
   }
+}
+
+/// Nothing is rounded: what was written must be what was decoded.
+void Unpacker::check_kept(const UnpackedWeight& weight, const Piece& piece,
+                          std::span<const float> values, std::span<const std::byte> bytes) {
+  const std::span<float> kept = kept_.take(values.size());
+  const std::span<const std::byte> in[] = {bytes};
+  weight.dense->decode(piece, in, kept);
+  const auto same = [](float a, float b) {
+    return std::bit_cast<std::uint32_t>(a) == std::bit_cast<std::uint32_t>(b) ||
+           (std::isnan(a) && std::isnan(b));
+  };
+  const auto [value, other] = std::mismatch(values.begin(), values.end(), kept.begin(), same);
+  if (value == values.end()) return;
+  const auto at = piece.first_element + static_cast<std::uint64_t>(value - values.begin());
+  throw_codec_fault(weight.codec->info(), weight.stored->weight.path,
+                    "decode gives a value that the source's dtype does not hold, and the codec "
+                    "claims to store that dtype exactly",
+                    fmt::format("{} at element {}", *value, at),
+                    std::string(dtype_name(*weight.dense->info().dense_dtype)));
 }
 
 void check_unchanged(const ArtifactReader& artifact) {
@@ -163,7 +192,9 @@ UnpackReport unpack(const std::string& artifact, const std::string& output,
   if (auto missing = missing_codecs(artifact, reader.index().weights, codecs); !missing.empty())
     throw Error(std::move(missing));
   Unpacker unpacker(reader, codecs, options, output);
-  AtomicFile file(os, output, {.replace = options.replace, .inputs = {reader.file().identity()}});
+  AtomicFile::Options file_options{.replace = options.replace, .inputs = options.protected_files};
+  file_options.inputs.push_back(reader.file().identity());
+  AtomicFile file(os, output, std::move(file_options));
   unpacker.write(file);
   check_unchanged(reader);
   file.commit();

@@ -7,8 +7,8 @@
  *   code  = x / scale, rounded to the nearest integer, halves away from zero, clamped to -127 …
  * 127; 0 where the scale is 0, and for NaN and infinities
  *
- * Decoded: code * scale. Stored: `codes`, I8, the weight's shape; `scales`, F32, one a row, its
- * shape the weight's with the last extent 1.
+ * Decoded: code * scale, so that -0 comes back as +0. Stored: `codes`, I8, the weight's shape;
+ * `scales`, F32, one a row, its shape the weight's with the last extent 1.
  *
  * Findings. Every NaN and infinity is not finite. Where m / 127 rounds to 0, which is
  * up to m = 63 × 2^-149, every finite value of the row but 0 is an underflow. Nothing overflows. */
@@ -150,7 +150,7 @@ static const synps_codec kQ8Row = {
     .revision = 1,
     .name = "q8_row",
     .summary = "int8 codes and one f32 scale a row",
-    .error_bound = "half a step of max|x|/127, and rounding",
+    .error_bound = "half a step of max|x|/127 where that is normal, and rounding",
     .bits_per_weight = 8,
     .encodes = 1,
     .supports = q8_row_supports,

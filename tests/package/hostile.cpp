@@ -2,9 +2,13 @@
 // checks. With `late:` before the rule it behaves for the weights of the trial at loading, whose
 // paths start with "trial". Without the variable, or with "none", it is sound: codec `hostile` of
 // package `hostile` stores the values as they are, and `hostile_sum` one more component for the
-// whole weight.
+// whole weight. Some variants are sound as well: `granule_48`, `granule_4096` and `matrices_only`,
+// which take few shapes and refuse to size any other row.
 #include <algorithm>
 #include <atomic>
+#include <cfenv>
+#include <cmath>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <limits>
@@ -22,17 +26,62 @@ namespace {
 struct Variant {
   std::string rule;
   bool late = false;
+  mutable std::atomic<unsigned> uses{0};  // calls for weights after the trial
   synps_codec values{};
   synps_codec sum{};
   const synps_codec* codecs[2] = {&values, &sum};
   synps_codec_package package{};
 };
 
+struct NoText : std::exception {
+  const char* what() const noexcept override { return nullptr; }
+};
+struct MuchText : std::exception {
+  const char* what() const noexcept override {
+    static const std::string kText(1u << 20, 'x');
+    return kText.c_str();
+  }
+};
+
+bool asked_for(const char* rule) {
+  const char* asked = std::getenv("SYNPS_TEST_HOSTILE");
+  return asked != nullptr && std::strcmp(asked, rule) == 0;
+}
+
+// Runs when the object is loaded.
+const struct Constructor {
+  Constructor() {
+    if (asked_for("constructor_throws")) throw std::runtime_error("no licence here");
+    if (asked_for("constructor_exits")) std::exit(0);
+  }
+} kConstructor;
+
+const Variant& variant_of(const synps_codec* self) {
+  return *static_cast<const Variant*>(self->context);
+}
+
+bool in_trial(const synps_codec_weight* weight) {
+  return std::string_view(weight->path, weight->path_size).substr(0, 5) == "trial";
+}
+
 bool breaks(const synps_codec* self, const char* rule, const synps_codec_weight* weight = nullptr) {
-  const auto& variant = *static_cast<const Variant*>(self->context);
-  const bool trial = weight != nullptr &&
-                     std::string_view(weight->path, weight->path_size).substr(0, 5) == "trial";
-  return variant.rule == rule && !(variant.late && trial);
+  const Variant& variant = variant_of(self);
+  return variant.rule == rule && !(variant.late && weight != nullptr && in_trial(weight));
+}
+
+// Answers about sizes that change once the first weight is being encoded or decoded.
+bool breaks_later(const synps_codec* self, const char* rule) {
+  return breaks(self, rule) && variant_of(self).uses > 0;
+}
+
+// Memory that a package only reads.
+template <typename T>
+T* writable(const T* read_only) {
+  return const_cast<T*>(read_only);
+}
+
+bool takes_few_shapes(const synps_codec* self) {
+  return self->row_granule != 64;
 }
 
 bool is_sum(const synps_codec* self) {
@@ -51,6 +100,24 @@ std::int32_t say(char* message, const char* text) {
 
 std::int32_t supports(const synps_codec* self, const synps_codec_weight* weight,
                       std::uint32_t* supported, char* message, std::size_t) {
+  static std::atomic<unsigned> calls{0};
+  if (takes_few_shapes(self) && weight->columns % self->row_granule != 0) {
+    std::strcpy(message, "the row is no whole number of blocks");
+    return *supported = 0, SYNPS_CODEC_OK;
+  }
+  if (breaks(self, "matrices_only") && weight->rank < 2) {
+    std::strcpy(message, "only matrices");
+    return *supported = 0, SYNPS_CODEC_OK;
+  }
+  if (breaks(self, "supports_throws_null", weight)) throw NoText();
+  if (breaks(self, "supports_throws_much", weight)) throw MuchText();
+  if (breaks(self, "supports_too_large", weight)) return SYNPS_CODEC_TOO_LARGE;
+  if (breaks(self, "supports_exits", weight)) std::exit(0);
+  if (breaks(self, "supports_writes", weight)) *writable(weight->extents) = 1000;
+  if (breaks(self, "supports_changes", weight) && ++calls % 2 == 0) {
+    std::strcpy(message, "not now");
+    return *supported = 0, SYNPS_CODEC_OK;
+  }
   if (breaks(self, "supports_throws", weight)) throw std::runtime_error("no such weight");
   if (breaks(self, "supports_fails", weight)) return say(message, "out\x1b[31m of order");
   if (breaks(self, "supports_answers_nothing", weight)) return SYNPS_CODEC_OK;
@@ -75,6 +142,10 @@ std::int32_t components(const synps_codec* self, const synps_codec_weight* weigh
   out[1].extents[0] = 1;
   out[1].per_weight = 1;
   *count = is_sum(self) ? 2 : 1;
+  if (breaks(self, "components_giant", weight)) {
+    out[0].extents[out[0].rank++] = std::uint64_t{1} << 30;
+  }
+  if (breaks(self, "components_giant_sum", weight)) out[1].extents[0] = std::uint64_t{1} << 40;
   if (breaks(self, "components_none", weight)) *count = 0;
   if (breaks(self, "components_many", weight)) *count = capacity + 1;
   if (breaks(self, "components_name", weight)) out[0].name[0] = '#';
@@ -93,8 +164,18 @@ std::int32_t components(const synps_codec* self, const synps_codec_weight* weigh
 }
 
 std::int32_t row_bytes(const synps_codec* self, std::size_t component, std::uint64_t columns,
-                       std::uint64_t* bytes, char*, std::size_t) {
+                       std::uint64_t* bytes, char* message, std::size_t) {
+  if (takes_few_shapes(self) && columns % self->row_granule != 0)
+    return say(message, "no whole number of blocks");
+  if (columns >> 61 != 0) return SYNPS_CODEC_TOO_LARGE;
   *bytes = component == 0 ? 4 * columns : 0;
+  if (breaks(self, "components_giant")) *bytes <<= 30;
+  if (breaks(self, "row_bytes_unit_zero") && columns == 65536) *bytes = 0;
+  if (breaks(self, "row_bytes_unit_half") && columns == 65536) *bytes /= 2;
+  if (breaks_later(self, "row_bytes_zero_later")) *bytes = 0;
+  if (breaks_later(self, "row_bytes_half_later")) *bytes /= 2;
+  if (breaks_later(self, "row_bytes_twice_later")) *bytes *= 2;
+  if (breaks_later(self, "row_bytes_giant_later")) *bytes = std::uint64_t{1} << 62;
   if (breaks(self, "row_bytes_lies")) ++*bytes;
   if (breaks(self, "row_bytes_zero")) *bytes = 0;
   if (breaks(self, "row_bytes_wraps")) *bytes += std::uint64_t{1} << 63;
@@ -111,6 +192,7 @@ std::int32_t analysis_create(const synps_codec* self, const synps_codec_weight* 
 std::int32_t analysis_add(const synps_codec* self, void* analysis, const float* values,
                           std::size_t count, char*, std::size_t) {
   if (breaks(self, "analysis_add_throws")) throw 7;
+  if (breaks(self, "analysis_add_writes")) *writable(values) = 8;
   for (std::size_t i = 0; i < count; ++i)
     if (values[i] > 0 && values[i] < 2) *static_cast<float*>(analysis) += 1;
   return SYNPS_CODEC_OK;
@@ -125,6 +207,7 @@ std::int32_t analysis_store(const synps_codec* self, const void* analysis, std::
 
 void analysis_destroy(const synps_codec* self, void* analysis) {
   delete static_cast<float*>(analysis);
+  if (breaks(self, "encode_rounds_up")) std::fesetround(FE_UPWARD);
   if (breaks(self, "analysis_destroy_throws")) throw std::runtime_error("destroyed");
 }
 
@@ -136,7 +219,30 @@ std::int32_t encode(const synps_codec* self, const synps_codec_piece* piece, con
   const synps_codec_weight* weight = piece->weight;
   auto* bytes = static_cast<unsigned char*>(out[0].data);
   const std::size_t size = value_count * sizeof(float);
-  std::memcpy(bytes, values, breaks(self, "encode_short", weight) ? size - 1 : size);
+  const std::uint64_t end = piece->first_element + value_count;
+  const bool middle = piece->first_element != 0 && end != weight->rows * weight->columns;
+  std::size_t written = std::min(size, out[0].size);
+  if (breaks(self, "encode_short", weight)) written = size - 1;
+  if (breaks(self, "encode_skips_middle", weight) && middle && value_count > 65536) written = 0;
+  std::memcpy(bytes, values, written);
+  if (!in_trial(weight)) ++variant_of(self).uses;
+  if (breaks(self, "encode_rounds_up", weight)) std::fesetround(FE_UPWARD);
+  if (breaks(self, "encode_traps", weight)) feenableexcept(FE_ALL_EXCEPT);
+  if (breaks(self, "encode_looks_at_rounding", weight) && std::fegetround() != FE_TONEAREST)
+    return say(message, "another rounding");
+  if (breaks(self, "encode_writes_values", weight)) *writable(values) = 8;
+  if (breaks(self, "encode_writes_before_values", weight)) writable(values)[-1] = 8;
+  if (breaks(self, "encode_writes_extents", weight)) *writable(weight->extents) = 1;
+  if (breaks(self, "encode_writes_path", weight)) *writable(weight->path) = '\n';
+  if (breaks(self, "encode_writes_piece", weight)) writable(piece)->rows = 1000;
+  if (breaks(self, "encode_exits", weight)) std::exit(0);
+  if (breaks(self, "encode_drops_nan", weight))
+    for (std::size_t i = 0; i < value_count; ++i)
+      if (std::isnan(values[i])) std::memset(bytes + 4 * i, 0, 4);
+  if (breaks(self, "encode_reports_one_nan", weight))
+    for (std::size_t i = value_count; i-- > 0;)
+      if (!std::isfinite(values[i]))
+        findings->non_finite = {1, piece->first_element + i, values[i]};
   if (breaks(self, "encode_past", weight)) bytes[size] = 0;
   if (breaks(self, "encode_before", weight)) bytes[-1] = 0;
   if (breaks(self, "encode_changes", weight)) bytes[0] = call;
@@ -164,12 +270,18 @@ std::int32_t decode(const synps_codec* self, const synps_codec_piece* piece,
                     const synps_codec_const_bytes* in, std::size_t, float* values,
                     std::size_t value_count, char*, std::size_t) {
   const synps_codec_weight* weight = piece->weight;
+  if (!in_trial(weight)) ++variant_of(self).uses;
+  if (breaks(self, "decode_writes_bytes", weight)) *static_cast<char*>(writable(in[0].data)) ^= 1;
   const std::size_t short_by = breaks(self, "decode_short", weight) ? 1 : 0;
-  std::memcpy(values, in[0].data, (value_count - short_by) * sizeof(float));
+  std::memcpy(values, in[0].data, std::min((value_count - short_by) * sizeof(float), in[0].size));
   if (breaks(self, "decode_past", weight)) values[value_count] = 0;
   if (breaks(self, "decode_before", weight)) values[-1] = 0;
+  if (breaks(self, "decode_shifts", weight))
+    for (std::size_t i = 0; i < value_count; ++i)
+      if (std::isfinite(values[i])) values[i] = 1.2345678f;
   if (breaks(self, "decode_throws", weight)) throw std::runtime_error("cannot decode");
-  if (breaks(self, "decode_mixes_rows", weight)) values[0] = static_cast<float>(piece->rows);
+  if (breaks(self, "decode_mixes_rows", weight) && std::isfinite(values[0]))
+    values[0] = static_cast<float>(piece->rows);
   return SYNPS_CODEC_OK;
 }
 
@@ -234,6 +346,9 @@ const synps_codec_package* break_tables(Variant& v) {
   if (rule == "codec_exact_many") v.values.exact_count = 33;
   if (rule == "codec_exact_integer") v.values.exact[0] = SYNPS_DTYPE_I8;
   if (rule == "codec_exact_twice") v.values.exact[0] = v.values.exact[1];
+  if (rule == "codec_exact_unknown") v.values.exact[0] = 1000;
+  if (rule == "granule_48") v.values.row_granule = v.sum.row_granule = 48;
+  if (rule == "granule_4096") v.values.row_granule = v.sum.row_granule = 4096;
   if (rule == "codec_granule") v.values.row_granule = SYNPS_CODEC_MAX_GRANULE + 1;
   if (rule == "codec_flags") v.values.encodes = 2;
   if (rule == "codec_reserved") v.values.reserved = 1;
@@ -260,6 +375,9 @@ const synps_codec_package* synps_codec_package_v1(std::uint32_t) {
   static auto* variants = new std::vector<std::unique_ptr<Variant>>();
   variants->push_back(std::make_unique<Variant>());
   Variant& v = *variants->back();
+  if (asked_for("encode_rounds_up")) std::fesetround(FE_UPWARD);
+  if (asked_for("entry_exits")) std::exit(0);
+  if (asked_for("entry_throws_null")) throw NoText();
   const char* asked = std::getenv("SYNPS_TEST_HOSTILE");
   v.rule = asked != nullptr ? asked : "none";
   v.late = v.rule.substr(0, 5) == "late:";

@@ -81,6 +81,41 @@ TEST_CASE("what is no package is refused with a reason") {
         "the file is no codec package for this synps");
 }
 
+TEST_CASE("paths that name no file are refused with a reason") {
+  CHECK(load_problem("q8_row", "").what == "the path of the codec package is empty");
+  const Problem cut = load_problem("q8_row", kQ8Row + std::string("\0.no", 4));
+  CHECK(cut.code == ErrorCode::package);
+  CHECK(cut.what == "the path of the codec package has a NUL in it");
+}
+
+TEST_CASE("a name that no package can have is refused before any file is looked for") {
+  for (const std::string name : {"", "Q8", "q8:row", "../q8"}) {
+    const Problem problem = load_problem(name, "missing.so");
+    CHECK(problem.code == ErrorCode::package);
+    CHECK(problem.what == "no codec package can have that name");
+    CHECK(problem.found == "'" + name + "'");
+  }
+}
+
+TEST_CASE("a shared object that is cut short is refused, wherever it is cut") {
+  const TempDir temp;
+  const std::string whole = read_file(kQ8Row);
+  bool cut_short = false;
+  for (std::size_t size = 0; size < whole.size(); size += whole.size() / 40) {
+    CAPTURE(size);
+    const std::string path = temp.file("cut" + std::to_string(size) + ".so");
+    write_file(path, whole.substr(0, size));
+    try {
+      load_codec_package("q8_row", path);
+      CHECK(size > whole.size() / 3);  // what is missing is for debuggers
+    } catch (const Error& error) {
+      CHECK(error.code() == ErrorCode::package);
+      cut_short |= error.problems().front().what == "the codec package is cut short";
+    }
+  }
+  CHECK(cut_short);
+}
+
 TEST_CASE("a package goes by its own name only") {
   const Problem problem = load_problem("q8", kQ8Row);
   CHECK(problem.code == ErrorCode::package);

@@ -11,6 +11,7 @@ inline const std::string kQ8Row = SYNPS_TEST_Q8_ROW;     // package q8_row, from
 inline const std::string kLeft = SYNPS_TEST_LEFT;        // the same under the name left
 inline const std::string kRight = SYNPS_TEST_RIGHT;      // the same under the name right
 inline const std::string kHostile = SYNPS_TEST_HOSTILE;  // package hostile
+inline const std::string kHostileFast = SYNPS_TEST_HOSTILE_FAST;  // the same, -ffast-math
 inline const std::string kNotAPackage = SYNPS_TEST_NOT_A_PACKAGE;
 
 /// What hostile.cpp breaks, for packages loaded while this lives.

@@ -58,7 +58,8 @@ TEST_CASE("a program without the package is told which one is needed") {
   CHECK(problem.field == "a.weight");
   CHECK(problem.found == "q8_row:q8_row revision 1");
   CHECK(problem.hint ==
-        "load the codec package 'q8_row': --package q8_row=PATH on the command line");
+        "load the codec package 'q8_row': --package q8_row=PATH on the command line, "
+        "add_codec_package() in a program");
 }
 
 TEST_CASE("a package that fails while decoding is at fault, not the artifact") {
@@ -79,6 +80,45 @@ TEST_CASE("a package that fails while decoding is at fault, not the artifact") {
   CHECK(problem.file == kHostile);
   CHECK(problem.what == "codec hostile:hostile: decode threw an exception: cannot decode");
   CHECK(problem.field == "a.weight");
+}
+
+TEST_CASE("sizes that change once an artifact is open lead out of nothing") {
+  const TempDir dir;
+  for (const std::string rule : {"row_bytes_zero_later", "row_bytes_half_later",
+                                 "row_bytes_twice_later", "row_bytes_giant_later"}) {
+    CAPTURE(rule);
+    CodecRegistry codecs = make_builtin_registry();
+    {
+      const HostileRule hostile("late:" + rule);
+      add_codec_package(codecs, "hostile", kHostile);
+    }
+    CodecRegistry sound = make_builtin_registry();
+    {
+      const HostileRule hostile("none");
+      add_codec_package(sound, "hostile", kHostile);
+    }
+    WeightToStore weight = q8_row_weight();
+    weight.codec = "hostile";
+    weight.shape = Shape{8, 64};
+    weight.values = test_values(512);
+    build_artifact(dir.file(rule), {weight}, {}, sound);
+    OpenOptions options;
+    options.codecs = &codecs;
+    const Artifact artifact = Artifact::open(dir.file(rule), options);
+    const WeightView view = artifact["a.weight"];
+    std::vector<float> rows(128);
+    try {  // once anything was decoded, the package's sizes are others
+      view.decode({0, 2}, rows);
+    } catch (const Error& error) {
+      CHECK(error.code() == ErrorCode::package);
+    }
+    const Problem problem = thrown_problem([&] { view.decode({3, 2}, rows); });
+    CHECK(problem.code == ErrorCode::package);
+    CHECK(problem.file == kHostile);
+    CHECK(problem.field == "a.weight");
+    CHECK(problem.what ==
+          "codec hostile:hostile: row_bytes contradicts the size of component stored");
+  }
 }
 
 }  // namespace synps::testing

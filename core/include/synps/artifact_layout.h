@@ -40,14 +40,18 @@ class RowBytes {
                            std::uint64_t columns) const = 0;
 };
 
+/// Elements that count as a row of a vector in this codec: kVectorRow; of a codec from a package,
+/// which need not know the size of any row but the weight's own, as many whole granules as
+/// kVectorRow holds, at least one, or the whole vector where that is shorter or cannot be cut.
+/// `elements` is not 0.
+std::uint64_t vector_row(const Codec& codec, std::uint64_t elements);
+
 /// Asks the weight's codec, which must be in the registry.
 class CodecRowBytes final : public RowBytes {
  public:
   explicit CodecRowBytes(const CodecRegistry& codecs) : codecs_(codecs) {}
   std::uint64_t of(const StoredWeight& weight, std::size_t component,
-                   std::uint64_t columns) const override {
-    return codecs_.find(weight.codec.package, weight.codec.name)->row_bytes(component, columns);
-  }
+                   std::uint64_t columns) const override;
 
  private:
   const CodecRegistry& codecs_;

@@ -17,6 +17,10 @@
  * and its result depends on its arguments alone. One analysis is used by one thread at a time until
  * its last `analysis_add`, and then read by many.
  *
+ * Floating point. Every call starts in the default environment (to nearest even, subnormals kept,
+ * no traps), and what a function changes in it is undone when it returns. Do not link a package
+ * with -ffast-math: its start-up code changes the environment of whoever loads it.
+ *
  * Errors. Functions return SYNPS_CODEC_OK or another status below, and then write why into
  * `message`: NUL-terminated UTF-8, one line without a full stop, at most `message_size` bytes with
  * the NUL. `message` starts out empty and is never null. A failing call leaves its outputs
@@ -27,15 +31,20 @@
  * every answer: ranges, sizes that contradict each other, answers that change, findings that are
  * none. Every buffer that a package may write has guard bytes before and after, which are compared
  * after each call. Bytes that a function leaves unwritten are found by running it twice, on the
- * first and the last piece of a weight. All of this ends in an error, exit code 9, and finds
- * faults, not attacks: a package runs with all rights of its process.
+ * first and the last piece of a weight and on some between them; there, its inputs are copies,
+ * which are compared, too. A package that calls exit() ends the process with a sentence. All of
+ * this ends in an error, exit code 9, and finds faults, not attacks: a package runs with all rights
+ * of its process.
  *
  * Versions. SYNPS_CODEC_ABI_VERSION changes when an older host or package could not cope; the name
- * of the exported function changes with it. Within a version, structures only grow at their end.
- * `struct_size` is the size that whoever fills a structure knows; what is reserved must be 0. A
- * host reads the fields that both know and takes fields beyond a package's size for zero; it
- * refuses a size below that of the version's first edition, which is what this header has. A
- * package reads a host's structure the same way.
+ * of the exported function changes with it. Within a version, structures with a `struct_size` only
+ * grow at their end, and those without one (synps_codec_bytes, synps_codec_const_bytes,
+ * synps_codec_finding, synps_codec_component) are frozen: arrays of them and structures with them
+ * inside depend on their size. `struct_size` is the size that whoever fills a structure knows; what
+ * is reserved must be 0. A host reads the fields that both know and takes fields beyond a package's
+ * size for zero; it refuses a size below that of the version's first edition, which is what this
+ * header has. A package reads a host's structure the same way. New element types and findings get
+ * new numbers and fields: a host passes over a number in `exact` that it does not know.
  */
 #ifndef SYNPS_CODEC_ABI_H
 #define SYNPS_CODEC_ABI_H
@@ -61,6 +70,7 @@ extern "C" {
 #define SYNPS_CODEC_MAX_RANK 32u /* weights of more are refused before a package is asked */
 #define SYNPS_CODEC_MAX_COMPONENTS 16u
 #define SYNPS_CODEC_MAX_EXACT 32u
+#define SYNPS_CODEC_MAX_PER_WEIGHT 67108864u /* bytes of a component that is per weight */
 #define SYNPS_CODEC_MAX_GRANULE                                    \
   16777216u /* elements; also the longest row of a codec with none \
              */
@@ -68,7 +78,7 @@ extern "C" {
 /* Status of a call. */
 #define SYNPS_CODEC_OK 0
 #define SYNPS_CODEC_FAILED 1    /* for the reason in `message` */
-#define SYNPS_CODEC_TOO_LARGE 2 /* a size does not fit 64 bits */
+#define SYNPS_CODEC_TOO_LARGE 2 /* from `components` and `row_bytes`: a size past 64 bits */
 #define SYNPS_CODEC_NO_MEMORY 3
 
 /* Element types, as safetensors names them. */
@@ -103,7 +113,7 @@ typedef struct synps_codec_weight {
   uint32_t dtype;   /* SYNPS_DTYPE_*: what the source stores; the values are f32 all the same */
   const char* path; /* graph path: UTF-8, NUL-terminated (a NUL may also be inside) */
   size_t path_size; /* bytes, without the NUL that ends it */
-  const uint64_t* extents; /* outermost first */
+  const uint64_t* extents; /* outermost first; never null */
   size_t rank;             /* extents; 0 for a scalar */
   uint64_t rows;           /* product of all extents but the last; 1 for rank 0 and 1 */
   uint64_t columns;        /* the last extent; 1 for a scalar */
@@ -131,7 +141,7 @@ typedef struct synps_codec_component {
   uint64_t extents[SYNPS_CODEC_MAX_RANK]; /* of the stored array, the first `rank` of them */
 } synps_codec_component;
 
-/* Stored bytes of a component for one piece. No alignment is promised. */
+/* Stored bytes of a component for one piece. No alignment is promised. Frozen. */
 typedef struct synps_codec_bytes {
   void* data;
   size_t size;
@@ -141,7 +151,7 @@ typedef struct synps_codec_const_bytes {
   size_t size;
 } synps_codec_const_bytes;
 
-/* Values that a codec could not keep. */
+/* Values that a codec could not keep. Frozen. */
 typedef struct synps_codec_finding {
   uint64_t count;       /* in this piece */
   uint64_t first_index; /* the smallest, as a flat index in the weight; if count is not 0 */
@@ -153,7 +163,7 @@ typedef struct synps_codec_findings {
   /* Finite values that decode to an infinity; or blocks of which that is true, each told by its
    * value of largest magnitude. */
   synps_codec_finding overflow;
-  /* NaN and infinities, every one, unless the codec gives them back. */
+  /* NaN and infinities, every one, or none where the codec gives all of them back. */
   synps_codec_finding non_finite;
   /* Values other than zero that decode to zero because the scale or the format cannot hold anything
    * so small. Values that are small next to their scale are ordinary rounding, no finding. */
@@ -198,8 +208,7 @@ struct synps_codec {
 
   /* Bytes that component number `component` takes for `columns` elements of a row; 0 for one that
    * is per weight. `columns` is a row's length, a multiple of row_granule, or the rest of a row
-   * after one; for vectors it may also be 65,536 whatever the granule, to size the units of
-   * checksums. Where a row may be cut, the bytes of its parts add up to the row's. */
+   * after one. Where a row may be cut, the bytes of its parts add up to the row's. */
   int32_t (*row_bytes)(const synps_codec* self, size_t component, uint64_t columns, uint64_t* bytes,
                        char* message, size_t message_size);
 
@@ -233,7 +242,8 @@ struct synps_codec {
                     const synps_codec_const_bytes* in, size_t in_count, float* values,
                     size_t value_count, char* message, size_t message_size);
 
-  /* Kept for the decode written as graph operations: null in this edition. */
+  /* Kept for the decode written as graph operations. A package built with this edition leaves it
+   * null; a host of this edition ignores it. */
   void (*graph_decode)(void);
 };
 

@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "synps/codec.h"
@@ -22,7 +23,9 @@ namespace synps {
 /// A package that has been loaded stays in memory until the process ends, because what it may have
 /// registered there (destructors, thread-local data) cannot be told.
 ///
-/// Throws Error(package).
+/// Code of a package never changes the floating-point environment of the thread that calls it.
+///
+/// Throws Error(package); Error(limit) when there is no memory to try the package in.
 std::vector<std::shared_ptr<const Codec>> load_codec_package(const std::string& name,
                                                              const std::string& path);
 
@@ -30,5 +33,11 @@ std::vector<std::shared_ptr<const Codec>> load_codec_package(const std::string& 
 /// package of that name, built in or from another file: an artifact names its codecs by package,
 /// and one name must not mean two things.
 void add_codec_package(CodecRegistry& registry, const std::string& name, const std::string& path);
+
+/// Throws Error(package): a codec broke its contract. `weight` is a path, or empty; `what` follows
+/// the codec's name.
+[[noreturn]] void throw_codec_fault(const CodecInfo& codec, std::string_view weight,
+                                    std::string_view what, std::string found = {},
+                                    std::string want = {});
 
 }  // namespace synps

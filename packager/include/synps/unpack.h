@@ -11,6 +11,7 @@ namespace synps {
 struct UnpackOptions {
   bool replace = false;
   ProgressCallback progress;
+  std::vector<FileIdentity> protected_files{};  ///< more inputs that must not be overwritten
 };
 
 struct UnpackReport {

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "synps/checked.h"
 #include "synps/codec.h"
 
 namespace synps::testing {
@@ -61,7 +62,7 @@ inline std::vector<Piece> random_pieces(const Codec& codec, const Weight& weight
   return pieces;
 }
 
-/// Where a piece's bytes lie in a component.
+/// Where a piece's bytes lie in a component; throws when the codec's sizes lead out of it.
 struct ByteRange {
   std::size_t offset = 0;
   std::size_t size = 0;
@@ -71,11 +72,17 @@ inline ByteRange byte_range(const Codec& codec, const Component& stored, std::si
                             const Piece& piece) {
   if (stored.per_weight) return {0, stored.bytes};
   const std::uint64_t columns = piece.weight->shape.columns();
-  if (columns == 0) return {};
+  if (piece.elements() == 0) return {};
   const std::uint64_t row = piece.first_element / columns;
   const std::uint64_t column = piece.first_element % columns;
-  return {row * codec.row_bytes(component, columns) + codec.row_bytes(component, column),
-          piece.rows * codec.row_bytes(component, piece.columns)};
+  const auto before = checked_mul(row, codec.row_bytes(component, columns));
+  const auto offset =
+      before ? checked_add(*before, codec.row_bytes(component, column)) : std::nullopt;
+  const auto size = checked_mul(piece.rows, codec.row_bytes(component, piece.columns));
+  if (!offset || !size || !range_fits(*offset, *size, stored.bytes))
+    throw std::runtime_error(codec.info().id() + ": row_bytes leads out of component '" +
+                             stored.name + "'");
+  return {static_cast<std::size_t>(*offset), static_cast<std::size_t>(*size)};
 }
 
 inline constexpr std::byte kGuard{0xA5};
@@ -138,6 +145,10 @@ inline std::vector<float> decode_pieces(const Codec& codec, const Weight& weight
   constexpr float kGuardValue = -0x1.23456p+7f;
   const std::vector<Component> stored = codec.components(weight);
   std::vector<float> values(weight.shape.elements());
+  for (std::size_t c = 0; c < stored.size(); ++c)
+    if (components.at(c).size() != stored[c].bytes)
+      throw std::runtime_error(codec.info().id() + ": component '" + stored[c].name +
+                               "' has another size each time");
   for (const Piece& piece : pieces) {
     std::vector<Bytes> buffers;
     std::vector<std::span<const std::byte>> in;
