@@ -19,6 +19,8 @@ std::uint8_t trit_of(float value, const TernaryFit& fit) noexcept {
 /// Components: `codes`, rows of 32-byte groups; `scales`, one f32 a row.
 class TernaryCodec final : public Codec {
  public:
+  explicit TernaryCodec(CodePath path) : path_(path) {}
+
   const CodecInfo& info() const noexcept override { return info_; }
   Support supports(const Weight& weight) const override {
     return supports_whole_rows(weight, info_.name);
@@ -76,13 +78,14 @@ class TernaryCodec final : public Codec {
     return info;
   }
 
+  CodePath path_;
   CodecInfo info_ = make_info();
 };
 
 }  // namespace
 
-std::shared_ptr<const Codec> make_ternary() {
-  return std::make_shared<TernaryCodec>();
+std::shared_ptr<const Codec> make_ternary(CodePath path) {
+  return std::make_shared<TernaryCodec>(path);
 }
 
 }  // namespace synps

@@ -48,6 +48,8 @@ std::uint8_t trit_of(float value, float scale) noexcept {
 /// Components: `codes`, rows of 32-byte groups; `scales`, one f32 for the weight.
 class AbsmeanCodec final : public Codec {
  public:
+  explicit AbsmeanCodec(CodePath path) : path_(path) {}
+
   const CodecInfo& info() const noexcept override { return info_; }
   Support supports(const Weight& weight) const override {
     return supports_rows(weight, info_.id());
@@ -112,13 +114,14 @@ class AbsmeanCodec final : public Codec {
     return info;
   }
 
+  CodePath path_;
   CodecInfo info_ = make_info();
 };
 
 }  // namespace
 
-std::shared_ptr<const Codec> make_ternary_absmean() {
-  return std::make_shared<AbsmeanCodec>();
+std::shared_ptr<const Codec> make_ternary_absmean(CodePath path) {
+  return std::make_shared<AbsmeanCodec>(path);
 }
 
 }  // namespace synps

@@ -85,6 +85,8 @@ void note_scale(std::span<const float> row, std::uint64_t first, std::uint16_t s
 /// groups; `scales`, one f16 a row.
 class PlanesCodec final : public Codec {
  public:
+  explicit PlanesCodec(CodePath path) : path_(path) {}
+
   const CodecInfo& info() const noexcept override { return info_; }
   Support supports(const Weight& weight) const override {
     return supports_whole_rows(weight, info_.id());
@@ -140,13 +142,14 @@ class PlanesCodec final : public Codec {
     return info;
   }
 
+  CodePath path_;
   CodecInfo info_ = make_info();
 };
 
 }  // namespace
 
-std::shared_ptr<const Codec> make_ternary_planes() {
-  return std::make_shared<PlanesCodec>();
+std::shared_ptr<const Codec> make_ternary_planes(CodePath path) {
+  return std::make_shared<PlanesCodec>(path);
 }
 
 }  // namespace synps
