@@ -1,10 +1,13 @@
 #include "ternary.h"
 
 #include <cassert>
+#include <optional>
 
 #include "codec_layout.h"
 #include "least_squares.h"
+#include "simd/kernels.h"
 #include "ternary_codes.h"
+#include "ternary_rows.h"
 #include "value_notes.h"
 
 namespace synps {
@@ -41,15 +44,22 @@ class TernaryCodec final : public Codec {
     const std::size_t columns = piece.columns;
     const std::size_t codes_bytes = packed_codes_bytes(columns);
     assert(values.size() == piece.elements());
-    note_non_finite(values, piece.first_element, report);
     if (columns == 0) return;
     FitScratch scratch;
     for (std::size_t r = 0; r < piece.rows; ++r) {
       const std::span<const float> row = values.subspan(r * columns, columns);
-      const TernaryFit fit = fit_ternary(row, scratch);
+      std::byte* codes = out[0].data() + r * codes_bytes;
+      const std::optional<TernaryFit> fast =
+          path_ == CodePath::fast ? fit_ternary_fast(row, scratch) : std::nullopt;
+      if (!fast) note_non_finite(row, piece.first_element + r * columns, report);
+      const TernaryFit fit = fast ? *fast : fit_ternary(row, scratch);
+      const std::size_t groups =
+          fast ? simd::encode_groups_from(row.data(), columns / kGroupElements, fit.threshold_bits,
+                                          codes)
+               : 0;
       pack_row(
-          columns, [&](std::size_t i) { return trit_of(row[i], fit); },
-          out[0].data() + r * codes_bytes);
+          groups * kGroupElements, columns, [&](std::size_t i) { return trit_of(row[i], fit); },
+          codes);
       store(out[1].data() + r * sizeof(float), fit.scale);
     }
   }
@@ -60,9 +70,10 @@ class TernaryCodec final : public Codec {
     const std::size_t codes_bytes = packed_codes_bytes(columns);
     assert(out.size() == piece.elements());
     if (columns == 0) return;
+    RowUnpacker rows(path_, out.size_bytes());
     for (std::size_t r = 0; r < piece.rows; ++r)
-      unpack_row(in[0].data() + r * codes_bytes, load<float>(in[1].data() + r * sizeof(float)),
-                 out.subspan(r * columns, columns));
+      rows.unpack(in[0].data() + r * codes_bytes, load<float>(in[1].data() + r * sizeof(float)),
+                  out.subspan(r * columns, columns));
   }
 
  private:

@@ -33,6 +33,21 @@ std::size_t decode_tq1_0(const std::byte* in, std::size_t blocks, float* out);
 std::size_t encode_tq2_0(const float* in, std::size_t blocks, std::byte* out);
 std::size_t decode_tq2_0(const std::byte* in, std::size_t blocks, float* out);
 
+// Groups of 128 elements in two-bit codes, as ternary_codes.h lays them out.
+std::size_t decode_groups(const std::byte* in, std::size_t groups, float scale, float* out);
+/// With the codes of ternary:absmean; scale > 0.
+std::size_t encode_groups_absmean(const float* in, std::size_t groups, float scale, std::byte* out);
+/// With the sign of every value whose magnitude reaches the threshold; no NaN nor infinities.
+std::size_t encode_groups_from(const float* in, std::size_t groups, std::uint32_t threshold_bits,
+                               std::byte* out);
+
+// Groups of 128 elements in the eight planes of ternary:planes, each plane `plane_bytes` after the
+// last one. Encoding: no NaN nor infinities; scale > 0 and finite.
+std::size_t encode_planes(const float* in, std::size_t groups, float scale, std::size_t plane_bytes,
+                          std::byte* out);
+std::size_t decode_planes(const std::byte* in, std::size_t groups, float scale,
+                          std::size_t plane_bytes, float* out);
+
 /// How much the caller leaves to the reference where a kernel stopped: about what a kernel does at
 /// once, so that what comes after an exception is done in full width again.
 inline constexpr std::size_t kElementStep = 64;
