@@ -63,13 +63,7 @@ class BlockCodec final : public Codec {
               std::span<const std::span<std::byte>> out, ValueReport& report) const override {
     const std::size_t blocks = values.size() / kElements;
     assert(values.size() % kElements == 0 && out[0].size() == blocks * kBytes);
-    const auto run = [&](std::size_t first, std::size_t count, std::byte* to) {
-      encode_run(values.data() + first * kElements, count,
-                 piece.first_element + first * kElements, to, report);
-    };
-    simd::StreamingOutput(out[0].size())
-        .fill(blocks, std::as_bytes(values).data(), kElements * sizeof(float), out[0].data(),
-              kBytes, run);
+    encode_run(values.data(), blocks, piece.first_element, out[0].data(), report);
   }
 
   void decode(const Piece&, std::span<const std::span<const std::byte>> in,
@@ -81,8 +75,7 @@ class BlockCodec final : public Codec {
       decode_run(from + first * kBytes, count, reinterpret_cast<float*>(to));
     };
     simd::StreamingOutput(out.size_bytes())
-        .fill(blocks, from, kBytes, std::as_writable_bytes(out).data(), kElements * sizeof(float),
-              run);
+        .fill(blocks, std::as_writable_bytes(out).data(), kElements * sizeof(float), run);
   }
 
  private:

@@ -25,11 +25,11 @@ struct F32Format {
   }
   static Bits encode(float value) noexcept { return std::bit_cast<Bits>(value); }
   static float decode(Bits bits) noexcept { return std::bit_cast<float>(bits); }
-  static std::size_t fast_encode(const float* in, std::size_t count, std::byte* out) {
+  static std::size_t fast_encode(const float* in, std::size_t count, std::byte* out, simd::Stores) {
     std::memcpy(out, in, count * sizeof(float));
     return count;
   }
-  static std::size_t fast_decode(const std::byte* in, std::size_t count, float* out) {
+  static std::size_t fast_decode(const std::byte* in, std::size_t count, float* out, simd::Stores) {
     std::memcpy(out, in, count * sizeof(float));
     return count;
   }

@@ -24,8 +24,9 @@ struct F64Format {
     return info;
   }
   static float decode(Bits bits) noexcept { return f32_from_f64(std::bit_cast<double>(bits)); }
-  static std::size_t fast_decode(const std::byte* in, std::size_t count, float* out) {
-    return simd::decode_f64(in, count, out);
+  static std::size_t fast_decode(const std::byte* in, std::size_t count, float* out,
+                                 simd::Stores stores) {
+    return simd::decode_f64(in, count, out, stores);
   }
 };
 

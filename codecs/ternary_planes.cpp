@@ -171,8 +171,8 @@ class PlanesCodec final : public Codec {
       decode_columns(from + done * kGroupBytes, plane_bytes, scale,
                      {values + done * kGroupElements, (count - done) * kGroupElements});
     };
-    streaming.fill(groups, in, kGroupBytes, std::as_writable_bytes(out).data(),
-                   kGroupElements * sizeof(float), run);
+    streaming.fill(groups, std::as_writable_bytes(out).data(), kGroupElements * sizeof(float),
+                   run);
     decode_columns(in + groups * kGroupBytes, plane_bytes, scale,
                    out.subspan(groups * kGroupElements));
   }

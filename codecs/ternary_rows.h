@@ -27,8 +27,8 @@ class RowUnpacker {
       unpack_row(from + done * kGroupBytes, scale,
                  {values + done * kGroupElements, (count - done) * kGroupElements});
     };
-    streaming_.fill(groups, in, kGroupBytes, std::as_writable_bytes(out).data(),
-                    kGroupElements * sizeof(float), run);
+    streaming_.fill(groups, std::as_writable_bytes(out).data(), kGroupElements * sizeof(float),
+                    run);
     unpack_row(in + groups * kGroupBytes, scale, out.subspan(groups * kGroupElements));
   }
 

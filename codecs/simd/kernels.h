@@ -5,6 +5,10 @@
 
 namespace synps::simd {
 
+/// How a dense kernel writes: as usual, or past the caches, to an output that begins with a cache
+/// line. For other threads to see the latter, finish_streaming() has to follow.
+enum class Stores { cached, streamed };
+
 // The bulk of the codecs in SIMD, for the best instruction set of this machine.
 //
 // A kernel that encodes or decodes takes a run of elements, blocks or groups, does the first of
@@ -17,11 +21,11 @@ namespace synps::simd {
 // never beyond the run.
 
 // Dense: `count` elements.
-std::size_t encode_f16(const float* in, std::size_t count, std::byte* out);
-std::size_t decode_f16(const std::byte* in, std::size_t count, float* out);
-std::size_t encode_bf16(const float* in, std::size_t count, std::byte* out);
-std::size_t decode_bf16(const std::byte* in, std::size_t count, float* out);
-std::size_t decode_f64(const std::byte* in, std::size_t count, float* out);
+std::size_t encode_f16(const float* in, std::size_t count, std::byte* out, Stores stores);
+std::size_t decode_f16(const std::byte* in, std::size_t count, float* out, Stores stores);
+std::size_t encode_bf16(const float* in, std::size_t count, std::byte* out, Stores stores);
+std::size_t decode_bf16(const std::byte* in, std::size_t count, float* out, Stores stores);
+std::size_t decode_f64(const std::byte* in, std::size_t count, float* out, Stores stores);
 
 // GGUF blocks: `blocks` of them.
 std::size_t encode_q8_0(const float* in, std::size_t blocks, std::byte* out);

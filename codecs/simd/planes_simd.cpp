@@ -71,7 +71,7 @@ HWY_INLINE hn::Vec<U8> four_planes(const std::byte* in, std::size_t plane_bytes)
   const hn::Repartition<std::uint16_t, U8> d16;  // there is no shift of bytes
   auto number = hn::Zero(d);
   for (std::size_t plane = 0; plane < 4; ++plane) {
-    const auto* bytes = reinterpret_cast<const std::uint8_t*>(in + plane * plane_bytes);
+    const auto* bytes = as<std::uint8_t>(in + plane * plane_bytes);
     const auto shifted = hn::ShiftRight<kShift>(hn::BitCast(d16, hn::LoadU(d, bytes)));
     const auto trit = hn::And(hn::BitCast(d, shifted), hn::Set(d, 3));
     number = hn::Add(hn::Add(number, trit), hn::Add(number, number));
@@ -102,6 +102,8 @@ HWY_INLINE void decode_quarter(const std::byte* in, std::size_t plane_bytes, flo
 std::size_t decode_planes(const std::byte* in, std::size_t groups, float scale,
                           std::size_t plane_bytes, float* out) {
   for (std::size_t g = 0; g < groups; ++g, in += kGroupBytes, out += kGroupElements) {
+    for (std::size_t plane = 0; plane < kPlanes; ++plane)
+      prefetch_ahead<kGroupBytes>(in + plane * plane_bytes);
     decode_quarter<0>(in, plane_bytes, scale, out);
     decode_quarter<1>(in, plane_bytes, scale, out);
     decode_quarter<2>(in, plane_bytes, scale, out);

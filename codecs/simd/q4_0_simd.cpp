@@ -41,6 +41,7 @@ HWY_INLINE Largest largest_of_blocks(const float* in) {
   VI32 high[kLanes];
   VU32 low[kLanes];
   for (std::size_t b = 0; b < kLanes; ++b, in += kElements) {
+    prefetch_ahead<kElements * sizeof(float)>(in);
     const auto bits = hn::LoadU(F32(), in);
     high[b] = hn::BitCast(di, bits);
     low[b] = hn::BitCast(du, bits);
@@ -107,7 +108,7 @@ HWY_INLINE void encode_codes(const float* in, float inverse, std::byte* out) {
   } else {
     const auto zero = hn::Zero(I32());
     const auto bytes = hn::LowerHalf(pack_bytes(pairs[0], pairs[1], zero, zero));
-    hn::StoreU(bytes, hn::Half<U8>(), reinterpret_cast<std::uint8_t*>(out));
+    hn::StoreU(bytes, hn::Half<U8>(), as<std::uint8_t>(out));
   }
 }
 
@@ -153,6 +154,7 @@ std::size_t decode_q4_0(const std::byte* in, std::size_t blocks, float* out) {
   std::size_t block = 0;
   for (; block + kLanes <= blocks; block += kLanes) {
     const std::byte* from = in + block * kBytes;
+    prefetch_ahead<kLanes * kBytes>(from);
     float scales[kLanes];
     load_block_scales(from, kBytes, scales);
     for (std::size_t b = 0; b < kLanes; ++b)

@@ -26,6 +26,7 @@ HWY_INLINE VU32 largest_of_blocks(const float* in) {
   const auto max = [](VU32 a, VU32 b) HWY_ATTR { return hn::Max(a, b); };
   VU32 largest[kLanes];
   for (std::size_t b = 0; b < kLanes; ++b, in += kElements) {
+    prefetch_ahead<kElements * sizeof(float)>(in);
     largest[b] = magnitude_bits(hn::LoadU(F32(), in));
     for (std::size_t i = kLanes; i < kElements; i += kLanes)
       largest[b] = max(largest[b], magnitude_bits(hn::LoadU(F32(), in + i)));
@@ -79,7 +80,7 @@ HWY_INLINE void decode_codes(const std::byte* in, float scale, float* out) {
   const F32 d;
   const hn::Rebind<std::int8_t, F32> d8;
   for (std::size_t i = 0; i < kElements; i += kLanes) {
-    const auto bytes = hn::LoadU(d8, reinterpret_cast<const std::int8_t*>(in + i));
+    const auto bytes = hn::LoadU(d8, as<std::int8_t>(in + i));
     const auto code = hn::ConvertTo(d, hn::PromoteTo(I32(), bytes));
     hn::StoreU(hn::Mul(code, hn::Set(d, scale)), d, out + i);
   }
@@ -89,6 +90,7 @@ std::size_t decode_q8_0(const std::byte* in, std::size_t blocks, float* out) {
   std::size_t block = 0;
   for (; block + kLanes <= blocks; block += kLanes) {
     const std::byte* from = in + block * kBytes;
+    prefetch_ahead<kLanes * kBytes>(from);
     float scales[kLanes];
     load_block_scales(from, kBytes, scales);
     for (std::size_t b = 0; b < kLanes; ++b)

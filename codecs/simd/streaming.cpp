@@ -1,47 +1,62 @@
 #include "simd/streaming.h"
 
-#include <cstdint>
+#include <cstring>
 
 #if defined(__SSE2__)
 #include <emmintrin.h>
 #endif
 
 namespace synps::simd {
+namespace {
 
+/// About what the caches of one core hold, so that smaller outputs may still be there when they are
+/// used.
+[[maybe_unused]] constexpr std::size_t kStreamFrom = std::size_t{32} << 20;
+
+/// One line, to a place where a line begins.
+void stream_line(std::byte* to, const std::byte* from) noexcept {
 #if defined(__SSE2__)
-
-StreamingOutput::~StreamingOutput() {
-  if (streams_) _mm_sfence();
-}
-
-void StreamingOutput::copy(std::byte* to, std::size_t bytes, const std::byte* next,
-                           std::size_t next_bytes) const {
-  constexpr std::size_t kLine = 64;
-  // Lines that this chunk shares with its neighbours are written as usual: half a line written past
-  // the caches costs more.
-  const std::size_t head =
-      std::min(bytes, (kLine - reinterpret_cast<std::uintptr_t>(to) % kLine) % kLine);
-  std::memcpy(to, buffer_, head);
-  std::size_t done = head;
-  std::size_t fetched = 0;
-  for (; done + kLine <= bytes; done += kLine) {
-    for (; fetched < next_bytes && fetched * bytes <= done * next_bytes; fetched += kLine)
-      _mm_prefetch(reinterpret_cast<const char*>(next + fetched), _MM_HINT_T0);
-    for (std::size_t i = done; i < done + kLine; i += sizeof(__m128i))
-      _mm_stream_si128(reinterpret_cast<__m128i*>(to + i),
-                       _mm_loadu_si128(reinterpret_cast<const __m128i*>(buffer_ + i)));
-  }
-  std::memcpy(to + done, buffer_ + done, bytes - done);
-}
-
+  for (std::size_t i = 0; i < kCacheLine; i += sizeof(__m128i))
+    _mm_stream_si128(reinterpret_cast<__m128i*>(to + i),
+                     _mm_load_si128(reinterpret_cast<const __m128i*>(from + i)));
 #else
-
-StreamingOutput::~StreamingOutput() = default;
-
-void StreamingOutput::copy(std::byte* to, std::size_t bytes, const std::byte*, std::size_t) const {
-  std::memcpy(to, buffer_, bytes);
+  std::memcpy(to, from, kCacheLine);
+#endif
 }
 
+}  // namespace
+
+bool worth_streaming([[maybe_unused]] std::size_t moved) noexcept {
+#if defined(__SSE2__)
+  return moved >= kStreamFrom;
+#else
+  return false;
 #endif
+}
+
+void finish_streaming() noexcept {
+#if defined(__SSE2__)
+  _mm_sfence();
+#endif
+}
+
+void StreamingOutput::Lines::add(std::size_t bytes) noexcept {
+  held_ += bytes;
+  std::size_t done = 0;
+  if (skipped_ > 0 && held_ >= kCacheLine) {
+    std::memcpy(line_ + skipped_, buffer_ + skipped_, kCacheLine - skipped_);
+    skipped_ = 0;
+    done = kCacheLine;
+  }
+  for (; done + kCacheLine <= held_; done += kCacheLine) stream_line(line_ + done, buffer_ + done);
+  if (done == 0) return;
+  line_ += done;
+  held_ -= done;
+  std::memcpy(buffer_, buffer_ + done, kCacheLine);  // of a fixed size: what is held, and more
+}
+
+StreamingOutput::Lines::~Lines() {
+  std::memcpy(line_ + skipped_, buffer_ + skipped_, held_ - skipped_);
+}
 
 }  // namespace synps::simd

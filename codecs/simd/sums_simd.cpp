@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "float_bits.h"
@@ -64,6 +65,7 @@ Totals totals(const float* in, std::size_t count) {
   WideSum sum;
   std::size_t i = 0;
   for (; i + kLanes <= count; i += kLanes) {
+    if (i % (64 / sizeof(float)) == 0) prefetch_ahead<64>(in + i);
     const auto bits = magnitude_bits(hn::LoadU(d, in + i));
     largest = hn::Max(largest, bits);
     smallest = hn::Min(smallest, hn::Sub(bits, hn::Set(du, 1)));
@@ -154,6 +156,35 @@ float largest_below(const float* in, std::size_t count, float bound) {
   return most;
 }
 
+#if HWY_TARGET == HWY_AVX2
+
+/// For every mask of eight lanes, the lanes that are set, in order, four bits each.
+constexpr std::array<std::uint32_t, 256> kLanesOfMask = [] {
+  std::array<std::uint32_t, 256> lanes{};
+  for (std::uint32_t mask = 0; mask < 256; ++mask)
+    for (std::uint32_t lane = 0, found = 0; lane < 8; ++lane)
+      if ((mask >> lane & 1u) != 0) lanes[mask] |= lane << (4 * found++);
+  return lanes;
+}();
+
+/// hn::CompressStore(), whose table g++ copies to the stack at every call.
+HWY_INLINE std::size_t compress_store(VF32 v, hn::Mask<F32> mask, float* out) {
+  const U32 d;
+  const auto bits = static_cast<unsigned>(_mm256_movemask_ps(mask.raw));
+  alignas(32) static constexpr std::uint32_t kShifts[8] = {0, 4, 8, 12, 16, 20, 24, 28};
+  const auto lanes = hn::Shr(hn::Set(d, kLanesOfMask[bits]), hn::Load(d, kShifts));
+  hn::StoreU(VF32{_mm256_permutevar8x32_ps(v.raw, lanes.raw)}, F32(), out);
+  return hwy::PopCount(bits);
+}
+
+#else
+
+HWY_INLINE std::size_t compress_store(VF32 v, hn::Mask<F32> mask, float* out) {
+  return hn::CompressStore(v, mask, F32(), out);
+}
+
+#endif
+
 Split split(const float* in, std::size_t count, float low, float high, float* out) {
   const F32 d;
   Split split;
@@ -167,7 +198,7 @@ Split split(const float* in, std::size_t count, float low, float high, float* ou
     above = hn::Sub(above, hn::BitCast(I32(), hn::VecFromMask(d, reaches_high)));  // true is -1
     sum.add(hn::IfThenElseZero(reaches_high, magnitude));
     const auto between = hn::AndNot(reaches_high, reaches_low);
-    split.between += hn::CompressStore(magnitude, between, d, out + split.between);
+    split.between += compress_store(magnitude, between, out + split.between);
   }
   split.count_high = static_cast<std::size_t>(hn::GetLane(hn::SumOfLanes(I32(), above)));
   split.sum_high = sum.total();

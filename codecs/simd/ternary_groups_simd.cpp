@@ -22,8 +22,10 @@ std::size_t encode_groups_from(const float*, std::size_t, std::uint32_t, std::by
 #else
 
 std::size_t decode_groups(const std::byte* in, std::size_t groups, float scale, float* out) {
-  for (std::size_t g = 0; g < groups; ++g)
+  for (std::size_t g = 0; g < groups; ++g) {
+    prefetch_ahead<kGroupBytes>(in + g * kGroupBytes);
     unpack_group(in + g * kGroupBytes, scale, out + g * kGroupElements);
+  }
   return groups;
 }
 

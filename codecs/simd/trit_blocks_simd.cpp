@@ -109,7 +109,7 @@ HWY_INLINE void unpack_trits(D8 d, hn::Vec<D8> bytes, std::size_t count, std::si
 HWY_INLINE void decode_tq1_block(const std::byte* in, float scale, float* out) {
   const hn::CappedTag<std::uint8_t, 16> d16;
   const U8 d8;
-  const auto* bytes = reinterpret_cast<const std::uint8_t*>(in);
+  const auto* bytes = as<std::uint8_t>(in);
   std::int8_t codes[kElements + 16];  // the last store writes 16 where 4 are left
   for (std::size_t m = 0; m < 32; m += 4 * kLanes)
     unpack_trits(d8, hn::LoadU(d8, bytes + m), 5, 32, codes + m);
@@ -143,6 +143,7 @@ std::size_t encode_tq1_0(const float* in, std::size_t blocks, std::byte* out) {
 
 std::size_t decode_tq1_0(const std::byte* in, std::size_t blocks, float* out) {
   for (std::size_t b = 0; b < blocks; ++b, in += kTq1Bytes, out += kElements) {
+    prefetch_ahead<kTq1Bytes>(in);
     std::uint16_t half = 0;
     std::memcpy(&half, in + kTq1Codes, sizeof half);
     decode_tq1_block(in, f32_from_f16(half), out);
@@ -164,6 +165,7 @@ std::size_t encode_tq2_0(const float* in, std::size_t blocks, std::byte* out) {
 
 std::size_t decode_tq2_0(const std::byte* in, std::size_t blocks, float* out) {
   for (std::size_t b = 0; b < blocks; ++b, in += kTq2Bytes, out += kElements) {
+    prefetch_ahead<kTq2Bytes>(in);
     std::uint16_t half = 0;
     std::memcpy(&half, in + kTq2Codes, sizeof half);
     const float scale = f32_from_f16(half);

@@ -8,6 +8,7 @@
 #define SYNPS_CODECS_SIMD_VECTORS_INL_H
 #endif
 
+#include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
 #include <cstddef>
@@ -38,6 +39,17 @@ using VU32 = hn::Vec<U32>;
 inline constexpr std::size_t kLanes = hn::MaxLanes(F32());
 static_assert(kLanes == 4 || kLanes == 8);
 
+/// Asks for the lines that come a page after the kBytes at `in`: hardware does not look ahead past
+/// the end of a page.
+template <std::size_t kBytes>
+HWY_INLINE void prefetch_ahead(const void* in) {
+  constexpr std::size_t kLine = 64;
+  // Past the end of an array a prefetch does nothing, but a pointer must not be made.
+  const std::uintptr_t ahead = reinterpret_cast<std::uintptr_t>(in) + 4096;
+  for (std::size_t i = 0; i < kBytes; i += kLine)
+    hwy::Prefetch(reinterpret_cast<const char*>(ahead + i));
+}
+
 /// The bits of |v|.
 HWY_INLINE VU32 magnitude_bits(VF32 v) {
   const U32 d;
@@ -50,6 +62,7 @@ HWY_INLINE std::uint32_t largest_magnitude(const float* in, std::size_t count) {
   auto even = hn::Zero(d);
   auto odd = hn::Zero(d);
   for (std::size_t i = 0; i < count; i += 2 * kLanes) {
+    prefetch_ahead<2 * kLanes * sizeof(float)>(in + i);
     even = hn::Max(even, magnitude_bits(hn::LoadU(F32(), in + i)));
     odd = hn::Max(odd, magnitude_bits(hn::LoadU(F32(), in + i + kLanes)));
   }
@@ -111,6 +124,16 @@ HWY_INLINE hn::Vec<U8> pack_bytes(VI32 a, VI32 b, VI32 c, VI32 d) {
   }
 }
 
+/// Stored bytes as their elements, which need no alignment. To be handed to LoadU and StoreU alone.
+template <typename T>
+HWY_INLINE T* as(std::byte* bytes) {
+  return reinterpret_cast<T*>(bytes);
+}
+template <typename T>
+HWY_INLINE const T* as(const std::byte* bytes) {
+  return reinterpret_cast<const T*>(bytes);
+}
+
 /// kLanes f32 values as f16. They are zero or in f16's range, so that every target's own conversion
 /// rounds to nearest even.
 HWY_INLINE void store_f16(VF32 v, std::uint16_t* out) {
@@ -136,11 +159,11 @@ HWY_INLINE void load_block_scales(const std::byte* in, std::size_t stride, float
 /// kLanes unsigned bytes as integers.
 HWY_INLINE VI32 load_bytes(const std::byte* in) {
   const hn::Rebind<std::uint8_t, F32> d8;
-  return hn::PromoteTo(I32(), hn::LoadU(d8, reinterpret_cast<const std::uint8_t*>(in)));
+  return hn::PromoteTo(I32(), hn::LoadU(d8, as<std::uint8_t>(in)));
 }
 
 HWY_INLINE void store_bytes(hn::Vec<U8> v, std::byte* out) {
-  hn::StoreU(v, U8(), reinterpret_cast<std::uint8_t*>(out));
+  hn::StoreU(v, U8(), as<std::uint8_t>(out));
 }
 
 #endif  // SYNPS_SIMD

@@ -239,7 +239,7 @@ TEST_CASE("SIMD: what is streamed past the caches is what is written in place") 
       Bytes out(kUnits * unit + 100);
       {
         simd::StreamingOutput streaming(std::size_t{1} << 30);
-        streaming.fill(kUnits, in.data(), unit, out.data() + shift, unit,
+        streaming.fill(kUnits, out.data() + shift, unit,
                        [&](std::size_t first, std::size_t count, std::byte* to) {
                          std::memcpy(to, in.data() + first * unit, count * unit);
                        });
