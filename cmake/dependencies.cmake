@@ -1,6 +1,7 @@
 # Every dependency is a Debian 12 package; scripts/install-deps names them.
 find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)
+find_package(hwy REQUIRED)
 find_package(simdjson REQUIRED)
 find_package(spdlog REQUIRED)
 find_package(tomlplusplus REQUIRED)

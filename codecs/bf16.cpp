@@ -26,12 +26,20 @@ struct Bf16Format {
   }
   static Bits encode(float value) noexcept { return bf16_from_f32(value); }
   static float decode(Bits bits) noexcept { return f32_from_bf16(bits); }
+  static std::size_t fast_encode(const float* in, std::size_t count, std::byte* out,
+                                 simd::Stores stores) {
+    return simd::encode_bf16(in, count, out, stores);
+  }
+  static std::size_t fast_decode(const std::byte* in, std::size_t count, float* out,
+                                 simd::Stores stores) {
+    return simd::decode_bf16(in, count, out, stores);
+  }
 };
 
 }  // namespace
 
-std::shared_ptr<const Codec> make_bf16() {
-  return std::make_shared<DenseCodec<Bf16Format>>();
+std::shared_ptr<const Codec> make_bf16(CodePath path) {
+  return std::make_shared<DenseCodec<Bf16Format>>(path);
 }
 
 }  // namespace synps

@@ -15,21 +15,32 @@
 #include "ternary_tq2_0.h"
 
 namespace synps {
+namespace {
+
+std::vector<std::shared_ptr<const Codec>> make_codecs(CodePath path) {
+  return {
+      make_f32(path),
+      make_f16(path),
+      make_bf16(path),
+      make_f64(path),
+      make_q8_0(path),
+      make_q4_0(path),
+      make_ternary(path),
+      make_ternary_absmean(path),
+      make_ternary_planes(path),
+      make_ternary_tq1_0(path),
+      make_ternary_tq2_0(path),
+  };
+}
+
+}  // namespace
 
 std::vector<std::shared_ptr<const Codec>> make_builtin_codecs() {
-  return {
-      make_f32(),
-      make_f16(),
-      make_bf16(),
-      make_f64(),
-      make_q8_0(),
-      make_q4_0(),
-      make_ternary(),
-      make_ternary_absmean(),
-      make_ternary_planes(),
-      make_ternary_tq1_0(),
-      make_ternary_tq2_0(),
-  };
+  return make_codecs(CodePath::fast);
+}
+
+std::vector<std::shared_ptr<const Codec>> make_reference_codecs() {
+  return make_codecs(CodePath::reference);
 }
 
 CodecRegistry make_builtin_registry() {

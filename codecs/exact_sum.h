@@ -19,6 +19,9 @@ constexpr void add_magnitude(MagnitudeTotal& total, std::uint32_t magnitude_bits
   total.add(fraction | 0x80'0000u, exponent - 1);
 }
 
+/// Adds a sum of f32 magnitudes that is exact in f64.
+void add_exact_sum(MagnitudeTotal& total, double sum) noexcept;
+
 /// total / count, rounded once to the nearest f32, ties to even. count > 0, and the quotient is at
 /// most the largest finite f32.
 float rounded_mean(const MagnitudeTotal& total, std::uint64_t count) noexcept;
@@ -32,6 +35,7 @@ class MagnitudeSum {
     significands_[exponent] += exponent == 0 ? fraction : fraction | 0x80'0000u;
     if (++pending_ == kFoldEvery) fold();
   }
+  void add_exact_sum(double sum) noexcept { synps::add_exact_sum(folded_, sum); }
   MagnitudeTotal total() const noexcept;
 
  private:

@@ -25,12 +25,20 @@ struct F16Format {
   }
   static Bits encode(float value) noexcept { return f16_from_f32(value); }
   static float decode(Bits bits) noexcept { return f32_from_f16(bits); }
+  static std::size_t fast_encode(const float* in, std::size_t count, std::byte* out,
+                                 simd::Stores stores) {
+    return simd::encode_f16(in, count, out, stores);
+  }
+  static std::size_t fast_decode(const std::byte* in, std::size_t count, float* out,
+                                 simd::Stores stores) {
+    return simd::decode_f16(in, count, out, stores);
+  }
 };
 
 }  // namespace
 
-std::shared_ptr<const Codec> make_f16() {
-  return std::make_shared<DenseCodec<F16Format>>();
+std::shared_ptr<const Codec> make_f16(CodePath path) {
+  return std::make_shared<DenseCodec<F16Format>>(path);
 }
 
 }  // namespace synps

@@ -2,10 +2,11 @@
 
 #include <memory>
 
+#include "code_path.h"
 #include "synps/codec.h"
 
 namespace synps {
 
-std::shared_ptr<const Codec> make_f16();
+std::shared_ptr<const Codec> make_f16(CodePath path);
 
 }  // namespace synps

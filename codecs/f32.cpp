@@ -1,5 +1,7 @@
 #include "f32.h"
 
+#include <cstring>
+
 #include "dense_codec.h"
 
 namespace synps {
@@ -23,12 +25,20 @@ struct F32Format {
   }
   static Bits encode(float value) noexcept { return std::bit_cast<Bits>(value); }
   static float decode(Bits bits) noexcept { return std::bit_cast<float>(bits); }
+  static std::size_t fast_encode(const float* in, std::size_t count, std::byte* out, simd::Stores) {
+    std::memcpy(out, in, count * sizeof(float));
+    return count;
+  }
+  static std::size_t fast_decode(const std::byte* in, std::size_t count, float* out, simd::Stores) {
+    std::memcpy(out, in, count * sizeof(float));
+    return count;
+  }
 };
 
 }  // namespace
 
-std::shared_ptr<const Codec> make_f32() {
-  return std::make_shared<DenseCodec<F32Format>>();
+std::shared_ptr<const Codec> make_f32(CodePath path) {
+  return std::make_shared<DenseCodec<F32Format>>(path);
 }
 
 }  // namespace synps

@@ -24,12 +24,16 @@ struct F64Format {
     return info;
   }
   static float decode(Bits bits) noexcept { return f32_from_f64(std::bit_cast<double>(bits)); }
+  static std::size_t fast_decode(const std::byte* in, std::size_t count, float* out,
+                                 simd::Stores stores) {
+    return simd::decode_f64(in, count, out, stores);
+  }
 };
 
 }  // namespace
 
-std::shared_ptr<const Codec> make_f64() {
-  return std::make_shared<DenseCodec<F64Format>>();
+std::shared_ptr<const Codec> make_f64(CodePath path) {
+  return std::make_shared<DenseCodec<F64Format>>(path);
 }
 
 }  // namespace synps

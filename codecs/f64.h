@@ -2,10 +2,11 @@
 
 #include <memory>
 
+#include "code_path.h"
 #include "synps/codec.h"
 
 namespace synps {
 
-std::shared_ptr<const Codec> make_f64();
+std::shared_ptr<const Codec> make_f64(CodePath path);
 
 }  // namespace synps

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -21,6 +22,7 @@ struct TernaryFit {
 struct FitScratch {
   std::vector<std::uint32_t> magnitudes;
   std::vector<std::uint32_t> sorting;
+  std::vector<float> between;
 };
 
 /// For codes in {-1, 0, 1} and a scale s, keeping the k largest magnitudes, with sum S_k, leaves
@@ -32,5 +34,11 @@ struct FitScratch {
 /// Equal magnitudes are kept or dropped together: S²/k is strictly convex along a run of them, or
 /// rises, so that its maximum lies at an end of the run.
 TernaryFit fit_ternary(std::span<const float> row, FitScratch& scratch);
+
+/// The same choice, without sorting more than the few magnitudes that decide it; the threshold may
+/// be another one that keeps the same values. Nothing for rows that the other function is for: with
+/// NaN or infinities, of zeros, short ones, those near the ends of f32's range, those whose
+/// magnitudes spread far, and all of them without SIMD.
+std::optional<TernaryFit> fit_ternary_fast(std::span<const float> row, FitScratch& scratch);
 
 }  // namespace synps

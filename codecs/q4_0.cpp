@@ -52,6 +52,13 @@ struct Q4Format {
     }
   }
 
+  static std::size_t fast_encode(const float* in, std::size_t blocks, std::byte* out) {
+    return simd::encode_q4_0(in, blocks, out);
+  }
+  static std::size_t fast_decode(const std::byte* in, std::size_t blocks, float* out) {
+    return simd::decode_q4_0(in, blocks, out);
+  }
+
  private:
   /// value * inverse lies in [-8, 8] but for its rounding, so that the sum is positive.
   static unsigned code(float value, float inverse) noexcept {
@@ -62,8 +69,8 @@ struct Q4Format {
 
 }  // namespace
 
-std::shared_ptr<const Codec> make_q4_0() {
-  return std::make_shared<BlockCodec<Q4Format>>();
+std::shared_ptr<const Codec> make_q4_0(CodePath path) {
+  return std::make_shared<BlockCodec<Q4Format>>(path);
 }
 
 }  // namespace synps

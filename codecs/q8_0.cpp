@@ -42,12 +42,19 @@ struct Q8Format {
     for (std::size_t i = 0; i < kElements; ++i)
       values[i] = static_cast<float>(load<std::int8_t>(in + 2 + i)) * d;
   }
+
+  static std::size_t fast_encode(const float* in, std::size_t blocks, std::byte* out) {
+    return simd::encode_q8_0(in, blocks, out);
+  }
+  static std::size_t fast_decode(const std::byte* in, std::size_t blocks, float* out) {
+    return simd::decode_q8_0(in, blocks, out);
+  }
 };
 
 }  // namespace
 
-std::shared_ptr<const Codec> make_q8_0() {
-  return std::make_shared<BlockCodec<Q8Format>>();
+std::shared_ptr<const Codec> make_q8_0(CodePath path) {
+  return std::make_shared<BlockCodec<Q8Format>>(path);
 }
 
 }  // namespace synps

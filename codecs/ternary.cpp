@@ -1,10 +1,13 @@
 #include "ternary.h"
 
 #include <cassert>
+#include <optional>
 
 #include "codec_layout.h"
 #include "least_squares.h"
+#include "simd/kernels.h"
 #include "ternary_codes.h"
+#include "ternary_rows.h"
 #include "value_notes.h"
 
 namespace synps {
@@ -19,6 +22,8 @@ std::uint8_t trit_of(float value, const TernaryFit& fit) noexcept {
 /// Components: `codes`, rows of 32-byte groups; `scales`, one f32 a row.
 class TernaryCodec final : public Codec {
  public:
+  explicit TernaryCodec(CodePath path) : path_(path) {}
+
   const CodecInfo& info() const noexcept override { return info_; }
   Support supports(const Weight& weight) const override {
     return supports_whole_rows(weight, info_.name);
@@ -39,15 +44,22 @@ class TernaryCodec final : public Codec {
     const std::size_t columns = piece.columns;
     const std::size_t codes_bytes = packed_codes_bytes(columns);
     assert(values.size() == piece.elements());
-    note_non_finite(values, piece.first_element, report);
     if (columns == 0) return;
     FitScratch scratch;
     for (std::size_t r = 0; r < piece.rows; ++r) {
       const std::span<const float> row = values.subspan(r * columns, columns);
-      const TernaryFit fit = fit_ternary(row, scratch);
+      std::byte* codes = out[0].data() + r * codes_bytes;
+      const std::optional<TernaryFit> fast =
+          path_ == CodePath::fast ? fit_ternary_fast(row, scratch) : std::nullopt;
+      if (!fast) note_non_finite(row, piece.first_element + r * columns, report);
+      const TernaryFit fit = fast ? *fast : fit_ternary(row, scratch);
+      const std::size_t groups =
+          fast ? simd::encode_groups_from(row.data(), columns / kGroupElements, fit.threshold_bits,
+                                          codes)
+               : 0;
       pack_row(
-          columns, [&](std::size_t i) { return trit_of(row[i], fit); },
-          out[0].data() + r * codes_bytes);
+          groups * kGroupElements, columns, [&](std::size_t i) { return trit_of(row[i], fit); },
+          codes);
       store(out[1].data() + r * sizeof(float), fit.scale);
     }
   }
@@ -58,9 +70,10 @@ class TernaryCodec final : public Codec {
     const std::size_t codes_bytes = packed_codes_bytes(columns);
     assert(out.size() == piece.elements());
     if (columns == 0) return;
+    RowUnpacker rows(path_, out.size_bytes());
     for (std::size_t r = 0; r < piece.rows; ++r)
-      unpack_row(in[0].data() + r * codes_bytes, load<float>(in[1].data() + r * sizeof(float)),
-                 out.subspan(r * columns, columns));
+      rows.unpack(in[0].data() + r * codes_bytes, load<float>(in[1].data() + r * sizeof(float)),
+                  out.subspan(r * columns, columns));
   }
 
  private:
@@ -76,13 +89,14 @@ class TernaryCodec final : public Codec {
     return info;
   }
 
+  CodePath path_;
   CodecInfo info_ = make_info();
 };
 
 }  // namespace
 
-std::shared_ptr<const Codec> make_ternary() {
-  return std::make_shared<TernaryCodec>();
+std::shared_ptr<const Codec> make_ternary(CodePath path) {
+  return std::make_shared<TernaryCodec>(path);
 }
 
 }  // namespace synps

@@ -1,11 +1,15 @@
 #include "ternary_absmean.h"
 
+#include <algorithm>
 #include <array>
 #include <cassert>
 
 #include "codec_layout.h"
 #include "exact_sum.h"
+#include "simd/kernels.h"
+#include "simd/sums.h"
 #include "ternary_codes.h"
+#include "ternary_rows.h"
 #include "value_notes.h"
 
 namespace synps {
@@ -18,11 +22,14 @@ constexpr std::size_t kScales = 1;
 /// count as 0.
 class AbsmeanAnalysis final : public Analysis {
  public:
+  explicit AbsmeanAnalysis(CodePath path) : fast_(path == CodePath::fast && simd::available()) {}
+
   void add(std::span<const float> values) override {
     count_ += values.size();
-    for (const float value : values) {
-      const std::uint32_t bits = f32_magnitude_bits(value);
-      if (bits < kF32Infinity) sum_.add(bits);
+    while (!values.empty()) {
+      const auto run = values.first(std::min(values.size(), fast_ ? kRun : values.size()));
+      if (!fast_ || !add_fast(run)) add_reference(run);
+      values = values.subspan(run.size());
     }
   }
   void store(std::size_t component, std::span<std::byte> out) const override {
@@ -32,6 +39,27 @@ class AbsmeanAnalysis final : public Analysis {
   }
 
  private:
+  /// Short, so that few runs have a value too small beside their largest.
+  static constexpr std::size_t kRun = 1024;
+
+  /// False: the run has NaN or infinities, or values so different that f64 does not hold their sum.
+  bool add_fast(std::span<const float> run) {
+    const simd::Totals totals = simd::totals(run.data(), run.size());
+    if (totals.largest_bits == 0) return true;
+    if (totals.largest_bits >= kF32Infinity ||
+        !simd::span_is_exact(totals.smallest_bits, totals.largest_bits))
+      return false;
+    sum_.add_exact_sum(totals.sum);
+    return true;
+  }
+  void add_reference(std::span<const float> run) {
+    for (const float value : run) {
+      const std::uint32_t bits = f32_magnitude_bits(value);
+      if (bits < kF32Infinity) sum_.add(bits);
+    }
+  }
+
+  bool fast_;
   MagnitudeSum sum_;
   std::uint64_t count_ = 0;
 };
@@ -48,6 +76,8 @@ std::uint8_t trit_of(float value, float scale) noexcept {
 /// Components: `codes`, rows of 32-byte groups; `scales`, one f32 for the weight.
 class AbsmeanCodec final : public Codec {
  public:
+  explicit AbsmeanCodec(CodePath path) : path_(path) {}
+
   const CodecInfo& info() const noexcept override { return info_; }
   Support supports(const Weight& weight) const override {
     return supports_rows(weight, info_.id());
@@ -69,7 +99,7 @@ class AbsmeanCodec final : public Codec {
   std::uint64_t row_granule() const noexcept override { return kGroupElements; }
 
   std::unique_ptr<Analysis> begin_analysis(const Weight&) const override {
-    return std::make_unique<AbsmeanAnalysis>();
+    return std::make_unique<AbsmeanAnalysis>(path_);
   }
 
   void encode(const Piece& piece, std::span<const float> values, const Analysis* analysis,
@@ -80,14 +110,9 @@ class AbsmeanCodec final : public Codec {
     const float scale = load<float>(stored.data());
     const std::size_t columns = piece.columns;
     const std::size_t codes_bytes = packed_codes_bytes(columns);
-    note_non_finite(values, piece.first_element, report);
-    if (scale == 0) note_underflow(values, piece.first_element, report);
-    for (std::size_t r = 0; r < piece.rows; ++r) {
-      const std::span<const float> row = values.subspan(r * columns, columns);
-      pack_row(
-          columns, [&](std::size_t i) { return scale == 0 ? kZeroTrit : trit_of(row[i], scale); },
-          out[kCodes].data() + r * codes_bytes);
-    }
+    for (std::size_t r = 0; r < piece.rows; ++r)
+      encode_row(values.subspan(r * columns, columns), piece.first_element + r * columns, scale,
+                 out[kCodes].data() + r * codes_bytes, report);
   }
 
   void decode(const Piece& piece, std::span<const std::span<const std::byte>> in,
@@ -96,11 +121,30 @@ class AbsmeanCodec final : public Codec {
     const std::size_t columns = piece.columns;
     const std::size_t codes_bytes = packed_codes_bytes(columns);
     assert(out.size() == piece.elements());
+    RowUnpacker rows(path_, out.size_bytes());
     for (std::size_t r = 0; r < piece.rows; ++r)
-      unpack_row(in[kCodes].data() + r * codes_bytes, scale, out.subspan(r * columns, columns));
+      rows.unpack(in[kCodes].data() + r * codes_bytes, scale, out.subspan(r * columns, columns));
   }
 
  private:
+  void encode_row(std::span<const float> row, std::uint64_t first, float scale, std::byte* out,
+                  ValueReport& report) const {
+    const bool fast = path_ == CodePath::fast && scale != 0;
+    for (std::size_t i = 0; i < row.size();) {
+      if (fast)
+        i += kGroupElements * simd::encode_groups_absmean(row.data() + i,
+                                                          (row.size() - i) / kGroupElements, scale,
+                                                          out + i / kGroupElements * kGroupBytes);
+      const std::size_t end = fast ? std::min(row.size(), i + kGroupElements) : row.size();
+      note_non_finite(row.subspan(i, end - i), first + i, report);
+      if (scale == 0) note_underflow(row.subspan(i, end - i), first + i, report);
+      pack_row(
+          i, end, [&](std::size_t c) { return scale == 0 ? kZeroTrit : trit_of(row[c], scale); },
+          out);
+      i = end;
+    }
+  }
+
   static CodecInfo make_info() {
     CodecInfo info;
     info.package = "ternary";
@@ -112,13 +156,14 @@ class AbsmeanCodec final : public Codec {
     return info;
   }
 
+  CodePath path_;
   CodecInfo info_ = make_info();
 };
 
 }  // namespace
 
-std::shared_ptr<const Codec> make_ternary_absmean() {
-  return std::make_shared<AbsmeanCodec>();
+std::shared_ptr<const Codec> make_ternary_absmean(CodePath path) {
+  return std::make_shared<AbsmeanCodec>(path);
 }
 
 }  // namespace synps

@@ -47,10 +47,12 @@ inline void unpack_group(const std::byte* in, std::uint8_t* trits) noexcept {
           static_cast<std::uint8_t>((std::to_integer<unsigned>(in[m]) >> (2 * n)) & 3u);
 }
 
-/// Packs a row of `columns` elements whose trits are `trit_of(column)`.
+/// Packs a row of `columns` elements, from column `begin` (a multiple of a group's) on, whose trits
+/// are `trit_of(column)`. `out` is where the row's bytes begin.
 template <typename TritOf>
-void pack_row(std::size_t columns, TritOf trit_of, std::byte* out) {
-  for (std::size_t first = 0; first < columns; first += kGroupElements, out += kGroupBytes) {
+void pack_row(std::size_t begin, std::size_t columns, TritOf trit_of, std::byte* out) {
+  out += begin / kGroupElements * kGroupBytes;
+  for (std::size_t first = begin; first < columns; first += kGroupElements, out += kGroupBytes) {
     GroupTrits trits;
     trits.fill(kZeroTrit);
     const std::size_t count = std::min(kGroupElements, columns - first);

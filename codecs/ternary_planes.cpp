@@ -6,6 +6,9 @@
 #include <cmath>
 
 #include "codec_layout.h"
+#include "simd/kernels.h"
+#include "simd/streaming.h"
+#include "simd/sums.h"
 #include "synps/checked.h"
 #include "ternary_codes.h"
 #include "value_notes.h"
@@ -45,9 +48,12 @@ void pack_digits(std::array<float, kGroupElements>& remainders, std::size_t plan
   }
 }
 
-void encode_row(std::span<const float> row, float scale, std::byte* out) noexcept {
+/// The columns from `begin`, a multiple of a group's, on.
+void encode_row(std::span<const float> row, std::size_t begin, float scale,
+                std::byte* out) noexcept {
   const std::size_t plane_bytes = packed_codes_bytes(row.size());
-  for (std::size_t first = 0; first < row.size(); first += kGroupElements, out += kGroupBytes) {
+  out += begin / kGroupElements * kGroupBytes;
+  for (std::size_t first = begin; first < row.size(); first += kGroupElements, out += kGroupBytes) {
     std::array<float, kGroupElements> remainders{};
     const std::size_t count = std::min(kGroupElements, row.size() - first);
     for (std::size_t i = 0; i < count; ++i) {
@@ -58,8 +64,9 @@ void encode_row(std::span<const float> row, float scale, std::byte* out) noexcep
   }
 }
 
-void decode_row(const std::byte* in, float scale, std::span<float> out) noexcept {
-  const std::size_t plane_bytes = packed_codes_bytes(out.size());
+/// Consecutive groups, the last one perhaps not whole.
+void decode_columns(const std::byte* in, std::size_t plane_bytes, float scale,
+                    std::span<float> out) noexcept {
   for (std::size_t first = 0; first < out.size(); first += kGroupElements, in += kGroupBytes) {
     std::array<int, kGroupElements> values{};
     for (std::size_t plane = 0; plane < kPlanes; ++plane) {
@@ -85,6 +92,8 @@ void note_scale(std::span<const float> row, std::uint64_t first, std::uint16_t s
 /// groups; `scales`, one f16 a row.
 class PlanesCodec final : public Codec {
  public:
+  explicit PlanesCodec(CodePath path) : path_(path) {}
+
   const CodecInfo& info() const noexcept override { return info_; }
   Support supports(const Weight& weight) const override {
     return supports_whole_rows(weight, info_.id());
@@ -105,14 +114,11 @@ class PlanesCodec final : public Codec {
               std::span<const std::span<std::byte>> out, ValueReport& report) const override {
     const std::size_t columns = piece.columns;
     assert(values.size() == piece.elements());
-    note_non_finite(values, piece.first_element, report);
     if (columns == 0) return;
     for (std::size_t r = 0; r < piece.rows; ++r) {
-      const std::span<const float> row = values.subspan(r * columns, columns);
-      const float largest = largest_magnitude(row);
-      const std::uint16_t scale = f16_from_f32(largest);
-      note_scale(row, piece.first_element + r * columns, scale, largest, report);
-      encode_row(row, f32_from_f16(scale), out[0].data() + r * planes_bytes(columns));
+      const std::uint16_t scale = encode_whole_row(
+          values.subspan(r * columns, columns), piece.first_element + r * columns,
+          out[0].data() + r * planes_bytes(columns), report);
       store(out[1].data() + r * sizeof scale, scale);
     }
   }
@@ -122,14 +128,55 @@ class PlanesCodec final : public Codec {
     const std::size_t columns = piece.columns;
     assert(out.size() == piece.elements());
     if (columns == 0) return;
+    simd::StreamingOutput streaming(out.size_bytes());
     for (std::size_t r = 0; r < piece.rows; ++r) {
       const auto scale = load<std::uint16_t>(in[1].data() + r * sizeof(std::uint16_t));
       decode_row(in[0].data() + r * planes_bytes(columns), f32_from_f16(scale),
-                 out.subspan(r * columns, columns));
+                 out.subspan(r * columns, columns), streaming);
     }
   }
 
  private:
+  /// Returns the stored scale.
+  std::uint16_t encode_whole_row(std::span<const float> row, std::uint64_t first, std::byte* out,
+                                 ValueReport& report) const {
+    const bool fast = path_ == CodePath::fast && simd::available();
+    const std::uint32_t bits = fast ? simd::largest_magnitude_bits(row.data(), row.size()) : 0;
+    const bool finite = fast && bits < kF32Infinity;
+    if (!finite) note_non_finite(row, first, report);
+    const float largest = finite ? std::bit_cast<float>(bits) : largest_magnitude(row);
+    const std::uint16_t scale = f16_from_f32(largest);
+    note_scale(row, first, scale, largest, report);
+    const float divisor = f32_from_f16(scale);
+    const std::size_t groups =
+        finite && divisor > 0 && scale != kF16Infinity
+            ? simd::encode_planes(row.data(), row.size() / kGroupElements, divisor,
+                                  packed_codes_bytes(row.size()), out)
+            : 0;
+    encode_row(row, groups * kGroupElements, divisor, out);
+    return scale;
+  }
+
+  void decode_row(const std::byte* in, float scale, std::span<float> out,
+                  simd::StreamingOutput& streaming) const {
+    const std::size_t plane_bytes = packed_codes_bytes(out.size());
+    const std::size_t groups = out.size() / kGroupElements;
+    const auto run = [&](std::size_t first, std::size_t count, std::byte* to) {
+      auto* values = reinterpret_cast<float*>(to);
+      const std::byte* from = in + first * kGroupBytes;
+      const std::size_t done =
+          path_ == CodePath::fast
+              ? simd::decode_planes(from, count, scale, plane_bytes, values)
+              : 0;
+      decode_columns(from + done * kGroupBytes, plane_bytes, scale,
+                     {values + done * kGroupElements, (count - done) * kGroupElements});
+    };
+    streaming.fill(groups, std::as_writable_bytes(out).data(), kGroupElements * sizeof(float),
+                   run);
+    decode_columns(in + groups * kGroupBytes, plane_bytes, scale,
+                   out.subspan(groups * kGroupElements));
+  }
+
   static CodecInfo make_info() {
     CodecInfo info;
     info.package = "ternary";
@@ -140,13 +187,14 @@ class PlanesCodec final : public Codec {
     return info;
   }
 
+  CodePath path_;
   CodecInfo info_ = make_info();
 };
 
 }  // namespace
 
-std::shared_ptr<const Codec> make_ternary_planes() {
-  return std::make_shared<PlanesCodec>();
+std::shared_ptr<const Codec> make_ternary_planes(CodePath path) {
+  return std::make_shared<PlanesCodec>(path);
 }
 
 }  // namespace synps

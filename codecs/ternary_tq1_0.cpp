@@ -52,6 +52,13 @@ struct Tq1Format {
           values[section.first + m + section.stride * n] = static_cast<float>(code(*in, n)) * d;
   }
 
+  static std::size_t fast_encode(const float* in, std::size_t blocks, std::byte* out) {
+    return simd::encode_tq1_0(in, blocks, out);
+  }
+  static std::size_t fast_decode(const std::byte* in, std::size_t blocks, float* out) {
+    return simd::decode_tq1_0(in, blocks, out);
+  }
+
  private:
   /// The trits as a fraction of 3^5, in 256ths and rounded up: multiplying by 3 then brings one
   /// trit after the other over the top of the byte.
@@ -70,8 +77,8 @@ struct Tq1Format {
 
 }  // namespace
 
-std::shared_ptr<const Codec> make_ternary_tq1_0() {
-  return std::make_shared<BlockCodec<Tq1Format>>();
+std::shared_ptr<const Codec> make_ternary_tq1_0(CodePath path) {
+  return std::make_shared<BlockCodec<Tq1Format>>(path);
 }
 
 }  // namespace synps

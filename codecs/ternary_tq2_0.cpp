@@ -37,12 +37,19 @@ struct Tq2Format {
   static void decode(const std::byte* in, Values& values) noexcept {
     unpack_row(in, f32_from_f16(load<std::uint16_t>(in + kScaleAt)), values);
   }
+
+  static std::size_t fast_encode(const float* in, std::size_t blocks, std::byte* out) {
+    return simd::encode_tq2_0(in, blocks, out);
+  }
+  static std::size_t fast_decode(const std::byte* in, std::size_t blocks, float* out) {
+    return simd::decode_tq2_0(in, blocks, out);
+  }
 };
 
 }  // namespace
 
-std::shared_ptr<const Codec> make_ternary_tq2_0() {
-  return std::make_shared<BlockCodec<Tq2Format>>();
+std::shared_ptr<const Codec> make_ternary_tq2_0(CodePath path) {
+  return std::make_shared<BlockCodec<Tq2Format>>(path);
 }
 
 }  // namespace synps

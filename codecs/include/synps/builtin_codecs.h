@@ -10,6 +10,10 @@ namespace synps {
 /// The codecs that come with synps: one line each in builtin_codecs.cpp.
 std::vector<std::shared_ptr<const Codec>> make_builtin_codecs();
 
+/// The same codecs in scalar code alone, which defines the bytes. The others give the same bytes,
+/// values and findings with the SIMD instructions of the machine; these are for checking that.
+std::vector<std::shared_ptr<const Codec>> make_reference_codecs();
+
 /// A registry with the built-in codecs, to which packages can be added.
 CodecRegistry make_builtin_registry();
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "golden_folder.h"
+#include "simd_targets.h"
 #include "synps/builtin_codecs.h"
 #include "synps/testing/codec_conformance.h"
 #include "temp_dir.h"
@@ -96,7 +97,7 @@ TEST_CASE("every codec gives its golden bytes and values") {
     for (const Case& golden : cases) {
       CAPTURE(codec->info().id());
       CAPTURE(golden.name);
-      check_case(*codec, folder, golden);
+      for_each_simd_target([&] { check_case(*codec, folder, golden); });
     }
   }
 }

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <doctest/doctest.h>
+
+#include <cstdint>
+
+// Which targets there are depends on the targets that the kernels are compiled for.
+#include "simd/targets.h"
+
+#include <hwy/highway.h>
+
+namespace synps::testing {
+
+/// Runs `body` once for every set of SIMD instructions that the kernels are compiled for and this
+/// machine has, with kernels of that set; on x86-64 also without any.
+template <typename Body>
+void for_each_simd_target(Body body) {
+  const auto choose = [](std::int64_t targets) {
+    hwy::SetSupportedTargetsForTest(targets);
+    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+  };
+  for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
+    CAPTURE(hwy::TargetName(target));
+    choose(target);
+    body();
+  }
+  choose(0);  // 0: what the machine has
+}
+
+}  // namespace synps::testing
