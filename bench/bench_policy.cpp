@@ -128,7 +128,7 @@ std::string values_text(std::size_t count) {
   std::string text = scheme("*", "bf16");
   for (std::size_t i = 0; i < count; ++i)
     text += fmt::format(
-        "[[policies.\"model.layers.{}.**.{}\".schemes]]\nscope = \"{}\"\nformat = \"{}\"\n", i / 4,
+        "[[policies.\"model.layers.{}.*.{}\".schemes]]\nscope = \"{}\"\nformat = \"{}\"\n", i / 4,
         i % 2 == 0 ? "k_cache" : "v_cache", i % 4 < 2 ? "any" : "internal",
         i % 3 == 0 ? "q8_0" : "f16");
   return text;
