@@ -25,7 +25,9 @@ std::string field_of(const PolicyGroup& group) {
 
 // What the stored bytes are in the end.
 std::string stored_format(const WeightFacts& facts, const WeightResolution& resolution) {
-  if (resolution.codec != nullptr) return encoding_of(resolution.codec->info());
+  if (resolution.codec != nullptr && resolution.codec->info().dense)
+    return encoding_of(resolution.codec->info());
+  if (resolution.codec != nullptr) return CodecRegistry::short_name(resolution.codec->info());
   return facts.encoding.empty() ? std::string(encoding_name(facts.weight.dtype)) : facts.encoding;
 }
 

@@ -108,7 +108,7 @@ TEST_CASE("a violation names the members, once for all sets") {
   CHECK(place(problem) == "5:9");
   CHECK(contains(problem.found, "'layers.1.attn.q_proj.weight' is"));
   CHECK(contains(problem.found, "'layers.1.attn.k_proj.weight' is"));
-  CHECK(contains(problem.found, "q8_0:q8_0 by \"layers.{1,2}.attn.k_proj.weight\" (line 7)"));
+  CHECK(contains(problem.found, "q8_0 by \"layers.{1,2}.attn.k_proj.weight\" (line 7)"));
   CHECK(contains(problem.found, "'layers.1.attn.v_proj.weight' is"));
   CHECK_FALSE(contains(problem.found, "layers.0"));
   CHECK(problem.want == "the same form and format");
