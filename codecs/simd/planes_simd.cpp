@@ -56,46 +56,86 @@ std::size_t encode_planes(const float* in, std::size_t groups, float scale,
       for (std::size_t m = 0; m < kGroupBytes; m += 4 * kLanes) {
         const std::size_t i = plane * kGroupBytes + m;
         store_bytes(
-            pack_bytes(load(i), load(i + kLanes), load(i + 2 * kLanes), load(i + 3 * kLanes)),
+            pack_bytes<true>(load(i), load(i + kLanes), load(i + 2 * kLanes), load(i + 3 * kLanes)),
             out + plane * plane_bytes + m);
       }
   }
   return groups;
 }
 
-/// For elements of one quarter (n) of a group, whose bytes of plane p are at in + p × plane_bytes:
-/// the trits of four planes as a number in base 3. A trit is at most 3, the number 120.
-template <int kShift>
-HWY_INLINE hn::Vec<U8> four_planes(const std::byte* in, std::size_t plane_bytes) {
-  const U8 d;
-  const hn::Repartition<std::uint16_t, U8> d16;  // there is no shift of bytes
-  auto number = hn::Zero(d);
-  for (std::size_t plane = 0; plane < 4; ++plane) {
-    const auto* bytes = as<std::uint8_t>(in + plane * plane_bytes);
-    const auto shifted = hn::ShiftRight<kShift>(hn::BitCast(d16, hn::LoadU(d, bytes)));
-    const auto trit = hn::And(hn::BitCast(d, shifted), hn::Set(d, 3));
-    number = hn::Add(hn::Add(number, trit), hn::Add(number, number));
-  }
-  return number;
+using VU8 = hn::Vec<U8>;
+using U16 = hn::Repartition<std::uint16_t, U8>;
+
+/// Byte by byte; the bits that would move to a neighbour are zero, or masked away later.
+template <int kBits>
+HWY_INLINE VU8 shift_right(VU8 v) {
+  return hn::BitCast(U8(), hn::ShiftRight<kBits>(hn::BitCast(U16(), v)));
+}
+template <int kBits>
+HWY_INLINE VU8 shift_left(VU8 v) {
+  return hn::BitCast(U8(), hn::ShiftLeft<kBits>(hn::BitCast(U16(), v)));
 }
 
-template <int kQuarter>
-HWY_INLINE void decode_quarter(const std::byte* in, std::size_t plane_bytes, float scale,
-                               float* out) {
-  const F32 d;
-  const I32 di;
-  std::byte high[kGroupBytes];
-  std::byte low[kGroupBytes];
-  for (std::size_t m = 0; m < kGroupBytes; m += 4 * kLanes) {
-    store_bytes(four_planes<2 * kQuarter>(in + m, plane_bytes), high + m);
-    store_bytes(four_planes<2 * kQuarter>(in + m + 4 * plane_bytes, plane_bytes), low + m);
+/// Four trits of every element of a group, as numbers in base 3. A trit is at most 3, a number 120.
+struct Numbers {
+  VU8 quarter[4];
+};
+
+/// From the bytes of four planes, for 4 × kLanes elements of each quarter.
+HWY_INLINE Numbers four_planes(const std::byte* in, std::size_t plane_bytes) {
+  const U8 d;
+  // Two planes make numbers of up to 3 × 3 + 3 = 12, which fit the four bits of two trits: first
+  // those of quarters 0 and 2 (even), and of 1 and 3 (odd).
+  VU8 even[2];
+  VU8 odd[2];
+  const auto mask = hn::Set(d, 0x33);
+  for (std::size_t pair = 0; pair < 2; ++pair) {
+    const auto a = hn::LoadU(d, as<std::uint8_t>(in + 2 * pair * plane_bytes));
+    const auto b = hn::LoadU(d, as<std::uint8_t>(in + (2 * pair + 1) * plane_bytes));
+    const auto even_a = hn::And(a, mask);
+    const auto odd_a = hn::And(shift_right<2>(a), mask);
+    even[pair] = hn::Add(hn::Add(even_a, even_a), hn::Add(even_a, hn::And(b, mask)));
+    odd[pair] = hn::Add(hn::Add(odd_a, odd_a), hn::Add(odd_a, hn::And(shift_right<2>(b), mask)));
   }
-  for (std::size_t m = 0; m < kGroupBytes; m += kLanes) {
-    // Digits are trits less 1: in all (3^8 - 1) / 2 less.
-    const auto trits = hn::Add(hn::Mul(load_bytes(high + m), hn::Set(di, 81)), load_bytes(low + m));
-    const auto digits = hn::ConvertTo(d, hn::Sub(trits, hn::Set(di, 3280)));
-    const auto value = hn::Mul(hn::Set(d, scale), hn::Div(digits, hn::Set(d, kUnit)));
-    hn::StoreU(value, d, out + 32 * kQuarter + m);
+  const auto low = hn::Set(d, 0x0F);
+  const auto join = [&](VU8 a, VU8 b) HWY_ATTR {  // 9a + b
+    return hn::Add(hn::Add(shift_left<3>(a), a), b);
+  };
+  const auto high_bits = [&](VU8 v) HWY_ATTR { return hn::And(shift_right<4>(v), low); };
+  return {{join(hn::And(even[0], low), hn::And(even[1], low)),
+           join(hn::And(odd[0], low), hn::And(odd[1], low)),
+           join(high_bits(even[0]), high_bits(even[1])),
+           join(high_bits(odd[0]), high_bits(odd[1]))}};
+}
+
+/// The digits' value V (the codec's) of 4 × kLanes elements.
+HWY_INLINE void store_digits(VU8 high, VU8 low, std::int16_t* out) {
+  const U16 d;
+  const hn::RebindToSigned<U16> di;
+  const hn::Half<U8> half;
+  // Digits are trits less 1: in all (3^8 - 1) / 2 less.
+  const auto digits = [&](hn::Vec<hn::Half<U8>> a, hn::Vec<hn::Half<U8>> b) HWY_ATTR {
+    const auto trits = hn::Add(hn::Mul(hn::PromoteTo(d, a), hn::Set(d, 81)), hn::PromoteTo(d, b));
+    return hn::BitCast(di, hn::Sub(trits, hn::Set(d, 3280)));
+  };
+  hn::StoreU(digits(hn::LowerHalf(half, high), hn::LowerHalf(half, low)), di, out);
+  hn::StoreU(digits(hn::UpperHalf(half, high), hn::UpperHalf(half, low)), di, out + 2 * kLanes);
+}
+
+HWY_INLINE void decode_group(const std::byte* in, std::size_t plane_bytes, float scale,
+                             float* out) {
+  const F32 d;
+  std::int16_t digits[kGroupElements];
+  for (std::size_t m = 0; m < kGroupBytes; m += 4 * kLanes) {
+    const Numbers high = four_planes(in + m, plane_bytes);
+    const Numbers low = four_planes(in + m + 4 * plane_bytes, plane_bytes);
+    for (std::size_t n = 0; n < 4; ++n)
+      store_digits(high.quarter[n], low.quarter[n], digits + 32 * n + m);
+  }
+  const hn::Rebind<std::int16_t, F32> d16;
+  for (std::size_t i = 0; i < kGroupElements; i += kLanes) {
+    const auto v = hn::ConvertTo(d, hn::PromoteTo(I32(), hn::LoadU(d16, digits + i)));
+    hn::StoreU(hn::Mul(hn::Set(d, scale), hn::Div(v, hn::Set(d, kUnit))), d, out + i);
   }
 }
 
@@ -104,10 +144,7 @@ std::size_t decode_planes(const std::byte* in, std::size_t groups, float scale,
   for (std::size_t g = 0; g < groups; ++g, in += kGroupBytes, out += kGroupElements) {
     for (std::size_t plane = 0; plane < kPlanes; ++plane)
       prefetch_ahead<kGroupBytes>(in + plane * plane_bytes);
-    decode_quarter<0>(in, plane_bytes, scale, out);
-    decode_quarter<1>(in, plane_bytes, scale, out);
-    decode_quarter<2>(in, plane_bytes, scale, out);
-    decode_quarter<3>(in, plane_bytes, scale, out);
+    decode_group(in, plane_bytes, scale, out);
   }
   return groups;
 }

@@ -86,7 +86,7 @@ HWY_INLINE void encode_tq1_block(const float* in, float inverse, std::byte* out)
                         HWY_ATTR { return hn::BitCast(I32(), hn::LoadU(U32(), lanes + i)); };
   for (std::size_t i = 0; i < 64; i += 4 * kLanes)
     store_bytes(
-        pack_bytes(load(i), load(i + kLanes), load(i + 2 * kLanes), load(i + 3 * kLanes)),
+        pack_bytes<true>(load(i), load(i + kLanes), load(i + 2 * kLanes), load(i + 3 * kLanes)),
         bytes + i);
   std::memcpy(out, bytes, kTq1Codes);
 }
