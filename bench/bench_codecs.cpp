@@ -139,8 +139,8 @@ void compare(benchmark::State& state, Run run) {
   state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(bytes));
   state.counters["memcpy"] = benchmark::Counter(bytes / median(copies));
   state.counters["x_memcpy"] = median(copies) / median(runs);
-  state.counters["x_best"] = *std::min_element(copies.begin(), copies.end()) /
-                             *std::min_element(runs.begin(), runs.end());
+  state.counters["x_best"] =
+      *std::min_element(copies.begin(), copies.end()) / *std::min_element(runs.begin(), runs.end());
 }
 
 void analyse(benchmark::State& state, const Codec& codec) {

@@ -14,11 +14,21 @@ namespace synps::simd::HWY_NAMESPACE {
 
 #if !SYNPS_SIMD
 
-std::size_t encode_f16(const float*, std::size_t, std::byte*, Stores) { return 0; }
-std::size_t decode_f16(const std::byte*, std::size_t, float*, Stores) { return 0; }
-std::size_t encode_bf16(const float*, std::size_t, std::byte*, Stores) { return 0; }
-std::size_t decode_bf16(const std::byte*, std::size_t, float*, Stores) { return 0; }
-std::size_t decode_f64(const std::byte*, std::size_t, float*, Stores) { return 0; }
+std::size_t encode_f16(const float*, std::size_t, std::byte*, Stores) {
+  return 0;
+}
+std::size_t decode_f16(const std::byte*, std::size_t, float*, Stores) {
+  return 0;
+}
+std::size_t encode_bf16(const float*, std::size_t, std::byte*, Stores) {
+  return 0;
+}
+std::size_t decode_bf16(const std::byte*, std::size_t, float*, Stores) {
+  return 0;
+}
+std::size_t decode_f64(const std::byte*, std::size_t, float*, Stores) {
+  return 0;
+}
 
 #else
 
@@ -53,7 +63,8 @@ class Results {
   }
   HWY_INLINE bool ordinary(std::uint16_t infinity) const {
     const hn::RebindToSigned<D16> d;
-    const auto large = hn::Gt(hn::BitCast(d, most_), hn::Set(d, static_cast<std::int16_t>(infinity - 1)));
+    const auto large =
+        hn::Gt(hn::BitCast(d, most_), hn::Set(d, static_cast<std::int16_t>(infinity - 1)));
     const auto zero = hn::Eq(hn::BitCast(d, least_), hn::Zero(d));
     return hn::AllFalse(d, hn::Or(large, zero));
   }
@@ -111,11 +122,12 @@ std::size_t decode_f16_to(const std::byte* bytes, std::size_t count, float* out)
 }
 
 /// The high halves of 2 × kLanes lanes, in order.
-HWY_INLINE hn::Vec<hn::Repartition<std::uint16_t, U32>> pack_high_halves(VU32 a, VU32 b) {
+HWY_INLINE hn::Vec<hn::Repartition<std::uint16_t, U32> > pack_high_halves(VU32 a, VU32 b) {
   const hn::Repartition<std::uint16_t, U32> d16;
 #if HWY_TARGET == HWY_AVX2
   // Highway 1.0.3 packs only signed lanes.
-  const __m256i mixed = _mm256_packus_epi32(_mm256_srli_epi32(a.raw, 16), _mm256_srli_epi32(b.raw, 16));
+  const __m256i mixed =
+      _mm256_packus_epi32(_mm256_srli_epi32(a.raw, 16), _mm256_srli_epi32(b.raw, 16));
   return hn::Vec<decltype(d16)>{_mm256_permute4x64_epi64(mixed, 0xD8)};
 #else
   return hn::ConcatOdd(d16, hn::BitCast(d16, b), hn::BitCast(d16, a));

@@ -15,8 +15,12 @@ namespace synps::simd::HWY_NAMESPACE {
 
 #if !SYNPS_SIMD
 
-std::size_t encode_q4_0(const float*, std::size_t, std::byte*) { return 0; }
-std::size_t decode_q4_0(const std::byte*, std::size_t, float*) { return 0; }
+std::size_t encode_q4_0(const float*, std::size_t, std::byte*) {
+  return 0;
+}
+std::size_t decode_q4_0(const std::byte*, std::size_t, float*) {
+  return 0;
+}
 
 #else
 
@@ -84,7 +88,8 @@ HWY_INLINE void find_extremes(const float* in, const Largest& bits, VF32 largest
   const I32 di;
   const auto positive = hn::BitCast(di, bits.positive);
   const auto negative = hn::BitCast(di, bits.negative);
-  const auto is_negative = hn::MaskFromVec(hn::BitCast(d, hn::VecFromMask(di, hn::Gt(negative, positive))));
+  const auto is_negative =
+      hn::MaskFromVec(hn::BitCast(d, hn::VecFromMask(di, hn::Gt(negative, positive))));
   hn::StoreU(hn::IfThenElse(is_negative, hn::Neg(largest), largest), d, extremes);
   const auto tie = hn::AndNot(hn::Eq(positive, hn::Zero(di)), hn::Eq(positive, negative));
   if (hn::AllFalse(di, tie)) return;
@@ -145,9 +150,8 @@ std::size_t encode_q4_0(const float* in, std::size_t blocks, std::byte* out) {
       blocks,
       [&](std::size_t first, Scales& scales)
           HWY_ATTR { return find_scales(in + first * kElements, scales); },
-      [&](std::size_t first, const Scales& scales) HWY_ATTR {
-        encode_blocks(in + first * kElements, scales, out + first * kBytes);
-      });
+      [&](std::size_t first, const Scales& scales)
+          HWY_ATTR { encode_blocks(in + first * kElements, scales, out + first * kBytes); });
 }
 
 HWY_INLINE void decode_codes(const std::byte* in, float scale, float* out) {

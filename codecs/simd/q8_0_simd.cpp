@@ -13,8 +13,12 @@ namespace synps::simd::HWY_NAMESPACE {
 
 #if !SYNPS_SIMD
 
-std::size_t encode_q8_0(const float*, std::size_t, std::byte*) { return 0; }
-std::size_t decode_q8_0(const std::byte*, std::size_t, float*) { return 0; }
+std::size_t encode_q8_0(const float*, std::size_t, std::byte*) {
+  return 0;
+}
+std::size_t decode_q8_0(const std::byte*, std::size_t, float*) {
+  return 0;
+}
 
 #else
 
@@ -84,9 +88,8 @@ std::size_t encode_q8_0(const float* in, std::size_t blocks, std::byte* out) {
       blocks,
       [&](std::size_t first, Scales& scales)
           HWY_ATTR { return find_scales(in + first * kElements, scales); },
-      [&](std::size_t first, const Scales& scales) HWY_ATTR {
-        encode_blocks(in + first * kElements, scales, out + first * kBytes);
-      });
+      [&](std::size_t first, const Scales& scales)
+          HWY_ATTR { encode_blocks(in + first * kElements, scales, out + first * kBytes); });
 }
 
 HWY_INLINE void decode_codes(const std::byte* in, float scale, float* out) {

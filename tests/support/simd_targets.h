@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <cstdint>
+#include <string>
 
 // Which targets there are depends on the targets that the kernels are compiled for.
 #include "simd/targets.h"
@@ -20,7 +21,8 @@ void for_each_simd_target(Body body) {
     hwy::GetChosenTarget().Update(hwy::SupportedTargets());
   };
   for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
-    CAPTURE(hwy::TargetName(target));
+    const std::string name = hwy::TargetName(target);
+    CAPTURE(name);
     choose(target);
     body();
   }
