@@ -14,7 +14,9 @@
 #include <algorithm>
 #include <cstring>
 #include <ctime>
+#include <memory>
 #include <random>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -34,39 +36,59 @@ const Weight& weight() {
   return kWeight;
 }
 
-const std::vector<float>& values() {
-  static const std::vector<float> kValues = [] {
+/// Elements from the beginning of a page on, as a program that packs would keep them. All pages are
+/// there.
+template <typename Element>
+class Buffer {
+ public:
+  explicit Buffer(std::size_t count) : memory_(count * sizeof(Element) + kPage, std::byte{1}) {
+    void* begin = memory_.data();
+    std::size_t space = memory_.size();
+    std::align(kPage, count * sizeof(Element), begin, space);
+    elements_ = {static_cast<Element*>(begin), count};
+  }
+  std::span<Element> elements() const { return elements_; }
+
+ private:
+  static constexpr std::size_t kPage = 4096;
+  std::vector<std::byte> memory_;
+  std::span<Element> elements_;
+};
+
+std::span<const float> values() {
+  static const Buffer<float> kValues = [] {
     std::mt19937 random(1);
     std::normal_distribution<float> normal(0.0f, 0.02f);
-    std::vector<float> made(kRows * kColumns);
-    for (float& value : made) value = normal(random);
+    Buffer<float> made(kRows * kColumns);
+    for (float& value : made.elements()) value = normal(random);
     return made;
   }();
-  return kValues;
+  return kValues.elements();
 }
 
-/// Where decoders and memcpy write. Its pages are there.
-std::vector<float>& target() {
-  static std::vector<float> kTarget(kRows * kColumns, 1.0f);
-  return kTarget;
+/// Where decoders and memcpy write.
+std::span<float> target() {
+  static const Buffer<float> kTarget(kRows * kColumns);
+  return kTarget.elements();
 }
 
 /// Buffers for all components of the weight.
 struct Stored {
   explicit Stored(const Codec& codec) {
     for (const Component& component : codec.components(weight()))
-      buffers.emplace_back(component.bytes, std::byte{1});
+      buffers.emplace_back(component.bytes);
     analysis = codec.begin_analysis(weight());
     if (analysis) analysis->add(values());
     for (std::size_t i = 0; i < buffers.size(); ++i) {
+      const std::span<std::byte> bytes = buffers[i].elements();
       const bool per_weight = codec.components(weight())[i].per_weight;
-      if (per_weight) analysis->store(i, buffers[i]);
-      out.push_back(per_weight ? std::span<std::byte>() : std::span(buffers[i]));
-      in.push_back(buffers[i]);
+      if (per_weight) analysis->store(i, bytes);
+      out.push_back(per_weight ? std::span<std::byte>() : bytes);
+      in.push_back(bytes);
     }
   }
 
-  std::vector<std::vector<std::byte>> buffers;
+  std::vector<Buffer<std::byte>> buffers;
   std::unique_ptr<Analysis> analysis;
   std::vector<std::span<std::byte>> out;
   std::vector<std::span<const std::byte>> in;
@@ -117,8 +139,8 @@ void compare(benchmark::State& state, Run run) {
   state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(bytes));
   state.counters["memcpy"] = benchmark::Counter(bytes / median(copies));
   state.counters["x_memcpy"] = median(copies) / median(runs);
-  state.counters["x_best"] = *std::min_element(copies.begin(), copies.end()) /
-                             *std::min_element(runs.begin(), runs.end());
+  state.counters["x_best"] =
+      *std::min_element(copies.begin(), copies.end()) / *std::min_element(runs.begin(), runs.end());
 }
 
 void analyse(benchmark::State& state, const Codec& codec) {
@@ -145,15 +167,14 @@ void decode(benchmark::State& state, const Codec& codec) {
   } else {  // f64 is the only one
     for (std::size_t i = 0; i < values().size(); ++i) {
       const double value = static_cast<double>(values()[i]) * 1.1;
-      std::memcpy(const_cast<std::byte*>(stored.in[0].data()) + i * sizeof value, &value,
-                  sizeof value);
+      std::memcpy(stored.out[0].data() + i * sizeof value, &value, sizeof value);
     }
   }
   compare(state, [&] { codec.decode(all(), stored.in, target()); });
 }
 
 void checksum(benchmark::State& state) {
-  compare(state, [] { benchmark::DoNotOptimize(xxh3_128(std::as_bytes(std::span(values())))); });
+  compare(state, [] { benchmark::DoNotOptimize(xxh3_128(std::as_bytes(values()))); });
 }
 
 template <typename Body>

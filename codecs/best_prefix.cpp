@@ -14,8 +14,8 @@ namespace {
 /// Each is near the truth: a sum of k non-negative terms, some of which may come summed exactly and
 /// rounded once, is off by a factor of at most (1 + u)^k, u = 2^-53, and never underflows (f32
 /// magnitudes are at least 2^-149); square and quotient add a factor of (1 + u)² and stay between
-/// 2^-298 and 2^320, normal numbers. In all (1 + u)^(2k + 2), which is below 1 + 4(k + 1)u for any k
-/// that fits memory.
+/// 2^-298 and 2^320, normal numbers. In all (1 + u)^(2k + 2), which is below 1 + 4(k + 1)u for any
+/// k that fits memory.
 class ApproximateScore {
  public:
   ApproximateScore(double sum, std::uint64_t count) noexcept

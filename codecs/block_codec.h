@@ -34,9 +34,9 @@ inline float inverse_scale(float d) noexcept {
 ///   static void decode(const std::byte*, Values&)
 ///   static std::size_t fast_encode(const float*, std::size_t blocks, std::byte*)
 ///   static std::size_t fast_decode(const std::byte*, std::size_t blocks, float*)
-/// with Values = std::array<float, kElements>. The values that encode() gets are finite. The last two
-/// are what simd/kernels.h calls kernels: they do a part of the run, for which there is nothing to
-/// report.
+/// with Values = std::array<float, kElements>. The values that encode() gets are finite. The last
+/// two are what simd/kernels.h calls kernels: they do a part of the run, for which there is nothing
+/// to report.
 template <typename Format>
 class BlockCodec final : public Codec {
  public:

@@ -49,8 +49,8 @@ class DenseCodec final : public Codec {
               std::span<const std::span<std::byte>> out, ValueReport& report) const override {
     if constexpr (requires { Format::encode(0.0f); }) {
       assert(out[0].size() == values.size() * sizeof(Bits));
-      const std::size_t plain = elements_before_streaming(values.size_bytes() + out[0].size(),
-                                                          out[0].data(), values.size(), sizeof(Bits));
+      const std::size_t plain = elements_before_streaming(
+          values.size_bytes() + out[0].size(), out[0].data(), values.size(), sizeof(Bits));
       encode_run(values.first(plain), piece.first_element, out[0].data(), simd::Stores::cached,
                  report);
       encode_run(values.subspan(plain), piece.first_element + plain,

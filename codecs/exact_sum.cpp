@@ -7,8 +7,7 @@ namespace synps {
 void add_exact_sum(MagnitudeTotal& total, double sum) noexcept {
   const auto bits = std::bit_cast<std::uint64_t>(sum);
   if (bits == 0) return;  // magnitudes are at least 2^-149: the sum is not subnormal
-  const std::uint64_t significand =
-      (bits & 0xF'FFFF'FFFF'FFFFu) | (std::uint64_t{1} << 52);
+  const std::uint64_t significand = (bits & 0xF'FFFF'FFFF'FFFFu) | (std::uint64_t{1} << 52);
   // In units of 2^-149 the value is significand × 2^shift.
   const int shift = static_cast<int>(bits >> 52) - 1023 - 52 + 149;
   if (shift >= 0) return total.add(significand, static_cast<unsigned>(shift));

@@ -9,24 +9,26 @@
 #include "simd/sums.h"
 
 // Which magnitudes a row keeps is decided near one half of the mean of those that it keeps. Let
-// a_1 ≥ a_2 ≥ … be the magnitudes, S_k their sums, m_k = S_k/k their means, f(k) = S_k²/k, and k* the
-// smallest k where f is largest.
+// a_1 ≥ a_2 ≥ … be the magnitudes, S_k their sums, m_k = S_k/k their means, f(k) = S_k²/k, and k*
+// the smallest k where f is largest.
 //
 // (A) If a_(k+1) ≥ m_k/2, then f(k+1) > f(k): k(2 S_k a + a²) ≥ S_k² + S_k²/4k > S_k² with
 //     a = a_(k+1), which is what f(k+1) > f(k) means. So if k* ≥ K, then all magnitudes from m_K/2
 //     on are kept: if one were not, a_(k*+1) would reach m_K/2 ≥ m_(k*)/2 (means fall with k), and
 //     f(k* + 1) > f(k*).
-// (B) f(k*) > f(k* - 1) means, likewise, 2r + r²/j > 1, for j = k* - 1 and r = a_(k*)/m_j. That takes
+// (B) f(k*) > f(k* - 1) means, likewise, 2r + r²/j > 1, for j = k* - 1 and r = a_(k*)/m_j. That
+// takes
 //     r > j(√(1 + 1/j) - 1) ≥ 1/2 - 1/8j. So if K ≤ j and k* ≤ L, then no magnitude up to
 //     (1/2 - 1/8K) m_L is kept.
 //
-// (C) Let K be kept, none of the others exceed h, and K' > K. For K ≤ k < K', S_k ≤ S_K + (k - K) h, and
+// (C) Let K be kept, none of the others exceed h, and K' > K. For K ≤ k < K', S_k ≤ S_K + (k - K)
+// h, and
 //     the square of that over k is convex in k: f(k) is at most what it is for k = K or k = K'. If
 //     that is less than f anywhere, k* ≥ K'. This leads past a few outliers, where (A) stops.
 //
-// (A) and (B) hold to begin with: (A) with the largest magnitude for m_K, (B) with the mean of all. Each
-// bound gives a better one, as fast as a pass over the row counts and adds up. What is left between
-// the bounds, often a few in a thousand, is sorted and tried exactly.
+// (A) and (B) hold to begin with: (A) with the largest magnitude for m_K, (B) with the mean of all.
+// Each bound gives a better one, as fast as a pass over the row counts and adds up. What is left
+// between the bounds, often a few in a thousand, is sorted and tried exactly.
 
 namespace synps {
 namespace {
@@ -79,8 +81,8 @@ class Bracket {
       high_ = std::min(high_, above(tails.sum_high / static_cast<double>(2 * tails.count_high)));
       // K of (B): the largest is kept, and j is 1 at least unless it is all that is kept.
       const double k = static_cast<double>(std::max<std::size_t>(tails.count_high, 2) - 1);
-      low_ = std::max(low_, below((0.5 - 0.125 / k) * tails.sum_low /
-                                  static_cast<double>(tails.count_low)));
+      low_ = std::max(
+          low_, below((0.5 - 0.125 / k) * tails.sum_low / static_cast<double>(tails.count_low)));
     }
   }
 
@@ -122,11 +124,13 @@ class Bracket {
     if (!(target < high_)) return false;
     const simd::Tails at = count(target, high_);
     const auto score = [](double sum, std::size_t k) { return sum * sum / static_cast<double>(k); };
-    const double reached = std::max(score(tails.sum_low, tails.count_low),
-                                    score(at.sum_low, at.count_low));
-    const double sum_at_most = tails.sum_high + static_cast<double>(most) * static_cast<double>(at.count_low - tails.count_high);
-    const double ahead = std::max(score(tails.sum_high, tails.count_high),
-                                  score(sum_at_most, at.count_low));
+    const double reached =
+        std::max(score(tails.sum_low, tails.count_low), score(at.sum_low, at.count_low));
+    const double sum_at_most =
+        tails.sum_high +
+        static_cast<double>(most) * static_cast<double>(at.count_low - tails.count_high);
+    const double ahead =
+        std::max(score(tails.sum_high, tails.count_high), score(sum_at_most, at.count_low));
     if (!(ahead * (1 + 4 * simd::kSumError) < reached)) return false;
     high_ = target;
     return true;
@@ -148,7 +152,7 @@ class Bracket {
     rest_ = std::span(between_).first(left);
   }
 
-  std::span<const float> rest_;    ///< of the row, what may lie between the bounds
+  std::span<const float> rest_;  ///< of the row, what may lie between the bounds
   std::vector<float>& between_;
   std::uint32_t largest_bits_;
   float high_;

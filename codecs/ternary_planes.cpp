@@ -116,9 +116,9 @@ class PlanesCodec final : public Codec {
     assert(values.size() == piece.elements());
     if (columns == 0) return;
     for (std::size_t r = 0; r < piece.rows; ++r) {
-      const std::uint16_t scale = encode_whole_row(
-          values.subspan(r * columns, columns), piece.first_element + r * columns,
-          out[0].data() + r * planes_bytes(columns), report);
+      const std::uint16_t scale =
+          encode_whole_row(values.subspan(r * columns, columns), piece.first_element + r * columns,
+                           out[0].data() + r * planes_bytes(columns), report);
       store(out[1].data() + r * sizeof scale, scale);
     }
   }
@@ -164,15 +164,13 @@ class PlanesCodec final : public Codec {
     const auto run = [&](std::size_t first, std::size_t count, std::byte* to) {
       auto* values = reinterpret_cast<float*>(to);
       const std::byte* from = in + first * kGroupBytes;
-      const std::size_t done =
-          path_ == CodePath::fast
-              ? simd::decode_planes(from, count, scale, plane_bytes, values)
-              : 0;
+      const std::size_t done = path_ == CodePath::fast
+                                   ? simd::decode_planes(from, count, scale, plane_bytes, values)
+                                   : 0;
       decode_columns(from + done * kGroupBytes, plane_bytes, scale,
                      {values + done * kGroupElements, (count - done) * kGroupElements});
     };
-    streaming.fill(groups, std::as_writable_bytes(out).data(), kGroupElements * sizeof(float),
-                   run);
+    streaming.fill(groups, std::as_writable_bytes(out).data(), kGroupElements * sizeof(float), run);
     decode_columns(in + groups * kGroupBytes, plane_bytes, scale,
                    out.subspan(groups * kGroupElements));
   }

@@ -10,8 +10,8 @@
 
 namespace synps {
 
-/// unpack_row() by kernels as far as the path and the machine allow, for rows that follow each other
-/// in an output of `total_bytes`.
+/// unpack_row() by kernels as far as the path and the machine allow, for rows that follow each
+/// other in an output of `total_bytes`.
 class RowUnpacker {
  public:
   RowUnpacker(CodePath path, std::size_t total_bytes) noexcept

@@ -6,6 +6,7 @@
 #include <hwy/foreach_target.h>  // includes this file once for every target
 #include <hwy/highway.h>
 
+#include "float_bits.h"
 #include "simd/vectors-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -13,38 +14,64 @@ namespace synps::simd::HWY_NAMESPACE {
 
 #if !SYNPS_SIMD
 
-std::size_t encode_f16(const float*, std::size_t, std::byte*, Stores) { return 0; }
-std::size_t decode_f16(const std::byte*, std::size_t, float*, Stores) { return 0; }
-std::size_t encode_bf16(const float*, std::size_t, std::byte*, Stores) { return 0; }
-std::size_t decode_bf16(const std::byte*, std::size_t, float*, Stores) { return 0; }
-std::size_t decode_f64(const std::byte*, std::size_t, float*, Stores) { return 0; }
+std::size_t encode_f16(const float*, std::size_t, std::byte*, Stores) {
+  return 0;
+}
+std::size_t decode_f16(const std::byte*, std::size_t, float*, Stores) {
+  return 0;
+}
+std::size_t encode_bf16(const float*, std::size_t, std::byte*, Stores) {
+  return 0;
+}
+std::size_t decode_bf16(const std::byte*, std::size_t, float*, Stores) {
+  return 0;
+}
+std::size_t decode_f64(const std::byte*, std::size_t, float*, Stores) {
+  return 0;
+}
 
 #else
 
-/// Four vectors are done at once, with one branch on whether all of them are in range.
-constexpr std::size_t kUnroll = 4;
-constexpr std::size_t kStep = kUnroll * kLanes;
-static_assert(kElementStep % kStep == 0);
+/// So many elements are done at once, with one branch on whether all of them are in range.
+constexpr std::size_t kStep = 32;
+static_assert(kStep % (2 * kLanes) == 0 && kElementStep % kStep == 0);
 
-/// Collects whether every magnitude is zero or in (low, high), as bits.
-class Range {
- public:
-  HWY_INLINE Range() : most_(hn::Zero(U32())), least_(hn::Set(U32(), 0xFFFF'FFFFu)) {}
-  HWY_INLINE void add(VU32 magnitude) {
-    most_ = hn::Max(most_, magnitude);
-    least_ = hn::Min(least_, hn::Sub(magnitude, hn::Set(U32(), 1)));  // a zero wraps to the top
+/// Whether all kStep magnitudes, as bits, are zero or in (low, high).
+HWY_INLINE bool within(const float* in, std::uint32_t low, std::uint32_t high) {
+  const I32 d;  // compared as signed numbers, which all targets have
+  auto outside = hn::Gt(hn::Zero(d), hn::Zero(d));
+  for (std::size_t i = 0; i < kStep; i += kLanes) {
+    const auto magnitude = hn::BitCast(d, magnitude_bits(hn::LoadU(F32(), in + i)));
+    const auto large = hn::Gt(magnitude, hn::Set(d, static_cast<int>(high) - 1));
+    const auto small = hn::Lt(magnitude, hn::Set(d, static_cast<int>(low) + 1));
+    const auto other = hn::Ne(magnitude, hn::Zero(d));
+    outside = hn::Or(outside, hn::Or(large, hn::And(small, other)));
   }
-  HWY_INLINE bool within(std::uint32_t low, std::uint32_t high) const {
-    const I32 d;  // compared as signed numbers, which all targets have
-    const auto large = hn::Gt(hn::BitCast(d, most_), hn::Set(d, static_cast<int>(high) - 1));
-    const auto small = hn::Lt(hn::BitCast(d, hn::ShiftRight<1>(least_)),
-                              hn::Set(d, static_cast<int>(low / 2)));
-    return hn::AllFalse(d, hn::Or(large, small));
+  return hn::AllFalse(d, outside);
+}
+
+/// Collects 16-bit results, to tell whether all are in the ordinary: neither zeros, which an
+/// underflow may have made, nor infinities or beyond.
+template <class D16>
+class Results {
+ public:
+  HWY_INLINE Results() : most_(hn::Zero(D16())), least_(hn::Set(D16(), 0x7FFF)) {}
+  HWY_INLINE void add(hn::Vec<D16> bits) {
+    const auto magnitude = hn::And(bits, hn::Set(D16(), 0x7FFF));
+    most_ = hn::Max(most_, magnitude);
+    least_ = hn::Min(least_, magnitude);
+  }
+  HWY_INLINE bool ordinary(std::uint16_t infinity) const {
+    const hn::RebindToSigned<D16> d;
+    const auto large =
+        hn::Gt(hn::BitCast(d, most_), hn::Set(d, static_cast<std::int16_t>(infinity - 1)));
+    const auto zero = hn::Eq(hn::BitCast(d, least_), hn::Zero(d));
+    return hn::AllFalse(d, hn::Or(large, zero));
   }
 
  private:
-  VU32 most_;
-  VU32 least_;
+  hn::Vec<D16> most_;
+  hn::Vec<D16> least_;
 };
 
 template <Stores kStores, class D>
@@ -74,13 +101,13 @@ std::size_t encode_f16_to(const float* in, std::size_t count, std::byte* bytes) 
   const hn::RebindToUnsigned<decltype(d16)> bits;
   auto* out = as<std::uint16_t>(bytes);
   return for_steps(in, count, [&](std::size_t first) HWY_ATTR {
-    Range range;
+    Results<decltype(bits)> results;
     for (std::size_t i = first; i < first + kStep; i += kLanes) {
-      const auto v = hn::LoadU(F32(), in + i);
-      range.add(magnitude_bits(v));
-      put<kStores>(hn::BitCast(bits, hn::DemoteTo(d16, v)), bits, out + i);
+      const auto halves = hn::BitCast(bits, hn::DemoteTo(d16, hn::LoadU(F32(), in + i)));
+      results.add(halves);
+      put<kStores>(halves, bits, out + i);
     }
-    return range.within(0x3300'0000u, 0x477F'F000u);
+    return results.ordinary(kF16Infinity) || within(in + first, 0x3300'0000u, 0x477F'F000u);
   });
 }
 
@@ -94,24 +121,38 @@ std::size_t decode_f16_to(const std::byte* bytes, std::size_t count, float* out)
   });
 }
 
+/// The high halves of 2 × kLanes lanes, in order.
+HWY_INLINE hn::Vec<hn::Repartition<std::uint16_t, U32> > pack_high_halves(VU32 a, VU32 b) {
+  const hn::Repartition<std::uint16_t, U32> d16;
+#if HWY_TARGET == HWY_AVX2
+  // Highway 1.0.3 packs only signed lanes.
+  const __m256i mixed =
+      _mm256_packus_epi32(_mm256_srli_epi32(a.raw, 16), _mm256_srli_epi32(b.raw, 16));
+  return hn::Vec<decltype(d16)>{_mm256_permute4x64_epi64(mixed, 0xD8)};
+#else
+  return hn::ConcatOdd(d16, hn::BitCast(d16, b), hn::BitCast(d16, a));
+#endif
+}
+
 /// Up to 2^-134 values round to zero; from 2^128 - 2^119 on they overflow.
 template <Stores kStores>
 std::size_t encode_bf16_to(const float* in, std::size_t count, std::byte* bytes) {
   const U32 d;
-  const hn::Rebind<std::uint16_t, U32> d16;
+  const hn::Repartition<std::uint16_t, U32> d16;
   auto* out = as<std::uint16_t>(bytes);
+  const auto rounded = [&](std::size_t i) HWY_ATTR {
+    const auto bits = hn::BitCast(d, hn::LoadU(F32(), in + i));
+    const auto odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(d, 1));
+    return hn::Add(hn::Add(bits, hn::Set(d, 0x7FFF)), odd);
+  };
   return for_steps(in, count, [&](std::size_t first) HWY_ATTR {
-    Range range;
-    for (std::size_t i = first; i < first + kStep; i += kLanes) {
-      const auto v = hn::LoadU(F32(), in + i);
-      range.add(magnitude_bits(v));
-      const auto bits = hn::BitCast(d, v);
-      const auto odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(d, 1));
-      const auto rounded = hn::Add(hn::Add(bits, hn::Set(d, 0x7FFF)), odd);
-      const auto top = hn::BitCast(I32(), hn::ShiftRight<16>(rounded));
-      put<kStores>(hn::DemoteTo(d16, top), d16, out + i);
+    Results<decltype(d16)> results;
+    for (std::size_t i = first; i < first + kStep; i += 2 * kLanes) {
+      const auto halves = pack_high_halves(rounded(i), rounded(i + kLanes));
+      results.add(halves);
+      put<kStores>(halves, d16, out + i);
     }
-    return range.within(0x8000u, 0x7F7F'8000u);
+    return results.ordinary(0x7F80) || within(in + first, 0x8000u, 0x7F7F'8000u);
   });
 }
 

@@ -15,8 +15,12 @@ namespace synps::simd::HWY_NAMESPACE {
 
 #if !SYNPS_SIMD
 
-std::size_t encode_q4_0(const float*, std::size_t, std::byte*) { return 0; }
-std::size_t decode_q4_0(const std::byte*, std::size_t, float*) { return 0; }
+std::size_t encode_q4_0(const float*, std::size_t, std::byte*) {
+  return 0;
+}
+std::size_t decode_q4_0(const std::byte*, std::size_t, float*) {
+  return 0;
+}
 
 #else
 
@@ -84,7 +88,8 @@ HWY_INLINE void find_extremes(const float* in, const Largest& bits, VF32 largest
   const I32 di;
   const auto positive = hn::BitCast(di, bits.positive);
   const auto negative = hn::BitCast(di, bits.negative);
-  const auto is_negative = hn::MaskFromVec(hn::BitCast(d, hn::VecFromMask(di, hn::Gt(negative, positive))));
+  const auto is_negative =
+      hn::MaskFromVec(hn::BitCast(d, hn::VecFromMask(di, hn::Gt(negative, positive))));
   hn::StoreU(hn::IfThenElse(is_negative, hn::Neg(largest), largest), d, extremes);
   const auto tie = hn::AndNot(hn::Eq(positive, hn::Zero(di)), hn::Eq(positive, negative));
   if (hn::AllFalse(di, tie)) return;
@@ -104,37 +109,49 @@ HWY_INLINE void encode_codes(const float* in, float inverse, std::byte* out) {
   for (std::size_t i = 0; i < kHalf / kLanes; ++i)
     pairs[i] = hn::Or(code(i * kLanes), hn::ShiftLeft<4>(code(i * kLanes + kHalf)));
   if constexpr (kLanes == 4) {
-    store_bytes(pack_bytes(pairs[0], pairs[1], pairs[2], pairs[3]), out);
+    store_bytes(pack_bytes<true>(pairs[0], pairs[1], pairs[2], pairs[3]), out);
   } else {
     const auto zero = hn::Zero(I32());
-    const auto bytes = hn::LowerHalf(pack_bytes(pairs[0], pairs[1], zero, zero));
+    const auto bytes = hn::LowerHalf(pack_bytes<true>(pairs[0], pairs[1], zero, zero));
     hn::StoreU(bytes, hn::Half<U8>(), as<std::uint8_t>(out));
   }
 }
 
-std::size_t encode_q4_0(const float* in, std::size_t blocks, std::byte* out) {
+/// What kLanes blocks are multiplied with, and their scales.
+struct Scales {
+  float inverse[kLanes];
+  std::uint16_t stored[kLanes];
+};
+
+/// False: a block is not ordinary.
+HWY_INLINE bool find_scales(const float* in, Scales& scales) {
   const F32 d;
-  std::size_t block = 0;
-  for (; block + kLanes <= blocks; block += kLanes) {
-    const float* values = in + block * kElements;
-    const Largest bits = largest_of_blocks(values);
-    const auto largest = hn::BitCast(d, hn::Max(bits.positive, bits.negative));
-    if (!ordinary(largest)) break;
-    float extremes[kLanes];
-    find_extremes(values, bits, largest, extremes);
-    const auto scale = hn::Mul(hn::LoadU(d, extremes), hn::Set(d, -0.125f));  // exactly m / -8
-    const auto zero = hn::Eq(scale, hn::Zero(d));
-    float inverses[kLanes];
-    hn::StoreU(hn::IfThenZeroElse(zero, hn::Div(hn::Set(d, 1.0f), scale)), d, inverses);
-    std::uint16_t scales[kLanes];
-    store_f16(scale, scales);
-    std::byte* to = out + block * kBytes;
-    for (std::size_t b = 0; b < kLanes; ++b, to += kBytes) {
-      std::memcpy(to, &scales[b], sizeof scales[b]);
-      encode_codes(values + b * kElements, inverses[b], to + 2);
-    }
+  const Largest bits = largest_of_blocks(in);
+  const auto largest = hn::BitCast(d, hn::Max(bits.positive, bits.negative));
+  if (!ordinary(largest)) return false;
+  float extremes[kLanes];
+  find_extremes(in, bits, largest, extremes);
+  const auto scale = hn::Mul(hn::LoadU(d, extremes), hn::Set(d, -0.125f));  // exactly m / -8
+  const auto zero = hn::Eq(scale, hn::Zero(d));
+  hn::StoreU(hn::IfThenZeroElse(zero, hn::Div(hn::Set(d, 1.0f), scale)), d, scales.inverse);
+  store_f16(scale, scales.stored);
+  return true;
+}
+
+HWY_INLINE void encode_blocks(const float* in, const Scales& scales, std::byte* out) {
+  for (std::size_t b = 0; b < kLanes; ++b, in += kElements, out += kBytes) {
+    std::memcpy(out, &scales.stored[b], sizeof scales.stored[b]);
+    encode_codes(in, scales.inverse[b], out + 2);
   }
-  return block;
+}
+
+std::size_t encode_q4_0(const float* in, std::size_t blocks, std::byte* out) {
+  return encode_ahead<Scales>(
+      blocks,
+      [&](std::size_t first, Scales& scales)
+          HWY_ATTR { return find_scales(in + first * kElements, scales); },
+      [&](std::size_t first, const Scales& scales)
+          HWY_ATTR { encode_blocks(in + first * kElements, scales, out + first * kBytes); });
 }
 
 HWY_INLINE void decode_codes(const std::byte* in, float scale, float* out) {

@@ -13,8 +13,12 @@ namespace synps::simd::HWY_NAMESPACE {
 
 #if !SYNPS_SIMD
 
-std::size_t encode_q8_0(const float*, std::size_t, std::byte*) { return 0; }
-std::size_t decode_q8_0(const std::byte*, std::size_t, float*) { return 0; }
+std::size_t encode_q8_0(const float*, std::size_t, std::byte*) {
+  return 0;
+}
+std::size_t decode_q8_0(const std::byte*, std::size_t, float*) {
+  return 0;
+}
 
 #else
 
@@ -50,30 +54,42 @@ HWY_INLINE void encode_codes(const float* in, float inverse, std::byte* out) {
                         HWY_ATTR { return round_half_away(hn::Mul(hn::LoadU(d, in + i), scale)); };
   for (std::size_t i = 0; i < kElements; i += 4 * kLanes)
     store_bytes(
-        pack_bytes(code(i), code(i + kLanes), code(i + 2 * kLanes), code(i + 3 * kLanes)),
+        pack_bytes<false>(code(i), code(i + kLanes), code(i + 2 * kLanes), code(i + 3 * kLanes)),
         out + i);
 }
 
-std::size_t encode_q8_0(const float* in, std::size_t blocks, std::byte* out) {
+/// What kLanes blocks are multiplied with, and their scales.
+struct Scales {
+  float inverse[kLanes];
+  std::uint16_t stored[kLanes];
+};
+
+/// False: a block is not ordinary.
+HWY_INLINE bool find_scales(const float* in, Scales& scales) {
   const F32 d;
-  std::size_t block = 0;
-  for (; block + kLanes <= blocks; block += kLanes) {
-    const float* values = in + block * kElements;
-    const auto largest = hn::BitCast(d, largest_of_blocks(values));
-    if (!ordinary(largest)) break;
-    const auto scale = hn::Div(largest, hn::Set(d, 127.0f));
-    const auto zero = hn::Eq(largest, hn::Zero(d));
-    float inverses[kLanes];
-    hn::StoreU(hn::IfThenZeroElse(zero, hn::Div(hn::Set(d, 1.0f), scale)), d, inverses);
-    std::uint16_t scales[kLanes];
-    store_f16(scale, scales);
-    std::byte* to = out + block * kBytes;
-    for (std::size_t b = 0; b < kLanes; ++b, to += kBytes) {
-      std::memcpy(to, &scales[b], sizeof scales[b]);
-      encode_codes(values + b * kElements, inverses[b], to + 2);
-    }
+  const auto largest = hn::BitCast(d, largest_of_blocks(in));
+  if (!ordinary(largest)) return false;
+  const auto scale = hn::Div(largest, hn::Set(d, 127.0f));
+  const auto zero = hn::Eq(largest, hn::Zero(d));
+  hn::StoreU(hn::IfThenZeroElse(zero, hn::Div(hn::Set(d, 1.0f), scale)), d, scales.inverse);
+  store_f16(scale, scales.stored);
+  return true;
+}
+
+HWY_INLINE void encode_blocks(const float* in, const Scales& scales, std::byte* out) {
+  for (std::size_t b = 0; b < kLanes; ++b, in += kElements, out += kBytes) {
+    std::memcpy(out, &scales.stored[b], sizeof scales.stored[b]);
+    encode_codes(in, scales.inverse[b], out + 2);
   }
-  return block;
+}
+
+std::size_t encode_q8_0(const float* in, std::size_t blocks, std::byte* out) {
+  return encode_ahead<Scales>(
+      blocks,
+      [&](std::size_t first, Scales& scales)
+          HWY_ATTR { return find_scales(in + first * kElements, scales); },
+      [&](std::size_t first, const Scales& scales)
+          HWY_ATTR { encode_blocks(in + first * kElements, scales, out + first * kBytes); });
 }
 
 HWY_INLINE void decode_codes(const std::byte* in, float scale, float* out) {

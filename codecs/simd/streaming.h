@@ -6,12 +6,12 @@
 
 namespace synps::simd {
 
-// Large outputs are written past the caches, as memcpy does: a store into a line that no cache holds
-// first reads the line, which nearly doubles what a decoder moves. Outputs that a cache may hold
-// until they are used, such as reused buffers, are written as usual.
+// Large outputs are written past the caches, as memcpy does: a store into a line that no cache
+// holds first reads the line, which nearly doubles what a decoder moves. Outputs that a cache may
+// hold until they are used, such as reused buffers, are written as usual.
 
-/// Whether that pays where `moved` bytes are read and written in all. Never without instructions for
-/// it.
+/// Whether that pays where `moved` bytes are read and written in all. Never without instructions
+/// for it.
 bool worth_streaming(std::size_t moved) noexcept;
 
 /// Makes what was written past the caches visible to other threads as ordinary stores are.
@@ -52,10 +52,10 @@ class StreamingOutput {
   }
 
  private:
-  static constexpr std::size_t kChunk = 2048;
+  static constexpr std::size_t kChunk = 4096;
 
-  /// A run of output on its way: whole lines go past the caches, the rest waits for more. The ends of
-  /// the run, parts of lines, are written as usual: past the caches they would cost more.
+  /// A run of output on its way: whole lines go past the caches, the rest waits for more. The ends
+  /// of the run, parts of lines, are written as usual: past the caches they would cost more.
   class Lines {
    public:
     explicit Lines(std::byte* out) noexcept

@@ -53,7 +53,7 @@ Tails tails(const float* in, std::size_t count, float low, float high);
 float largest_below(const float* in, std::size_t count, float bound);
 
 struct Split {
-  std::size_t between = 0;   ///< magnitudes from `low` to below `high`, written out
+  std::size_t between = 0;  ///< magnitudes from `low` to below `high`, written out
   std::size_t count_high = 0;
   double sum_high = 0;  ///< of those at least `high`, in f64: exact if their span is
 };

@@ -18,19 +18,33 @@ namespace synps::simd::HWY_NAMESPACE {
 
 #if !SYNPS_SIMD
 
-bool available() { return false; }
-std::uint32_t largest_magnitude_bits(const float*, std::size_t) { return 0; }
-Totals totals(const float*, std::size_t) { return {}; }
-Tails tails(const float*, std::size_t, float, float) { return {}; }
-float largest_below(const float*, std::size_t, float) { return 0; }
-Split split(const float*, std::size_t, float, float, float*) { return {}; }
+bool available() {
+  return false;
+}
+std::uint32_t largest_magnitude_bits(const float*, std::size_t) {
+  return 0;
+}
+Totals totals(const float*, std::size_t) {
+  return {};
+}
+Tails tails(const float*, std::size_t, float, float) {
+  return {};
+}
+float largest_below(const float*, std::size_t, float) {
+  return 0;
+}
+Split split(const float*, std::size_t, float, float, float*) {
+  return {};
+}
 
 #else
 
 using F64 = hn::CappedTag<double, kLanes / 2>;
 using VF64 = hn::Vec<F64>;
 
-bool available() { return true; }
+bool available() {
+  return true;
+}
 
 /// A sum of f32 vectors in f64.
 class WideSum {

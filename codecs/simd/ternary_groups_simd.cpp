@@ -15,9 +15,15 @@ namespace synps::simd::HWY_NAMESPACE {
 
 #if !SYNPS_SIMD
 
-std::size_t decode_groups(const std::byte*, std::size_t, float, float*) { return 0; }
-std::size_t encode_groups_absmean(const float*, std::size_t, float, std::byte*) { return 0; }
-std::size_t encode_groups_from(const float*, std::size_t, std::uint32_t, std::byte*) { return 0; }
+std::size_t decode_groups(const std::byte*, std::size_t, float, float*) {
+  return 0;
+}
+std::size_t encode_groups_absmean(const float*, std::size_t, float, std::byte*) {
+  return 0;
+}
+std::size_t encode_groups_from(const float*, std::size_t, std::uint32_t, std::byte*) {
+  return 0;
+}
 
 #else
 

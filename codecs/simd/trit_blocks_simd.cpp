@@ -15,10 +15,18 @@ namespace synps::simd::HWY_NAMESPACE {
 
 #if !SYNPS_SIMD
 
-std::size_t encode_tq1_0(const float*, std::size_t, std::byte*) { return 0; }
-std::size_t decode_tq1_0(const std::byte*, std::size_t, float*) { return 0; }
-std::size_t encode_tq2_0(const float*, std::size_t, std::byte*) { return 0; }
-std::size_t decode_tq2_0(const std::byte*, std::size_t, float*) { return 0; }
+std::size_t encode_tq1_0(const float*, std::size_t, std::byte*) {
+  return 0;
+}
+std::size_t decode_tq1_0(const std::byte*, std::size_t, float*) {
+  return 0;
+}
+std::size_t encode_tq2_0(const float*, std::size_t, std::byte*) {
+  return 0;
+}
+std::size_t decode_tq2_0(const std::byte*, std::size_t, float*) {
+  return 0;
+}
 
 #else
 
@@ -47,7 +55,7 @@ HWY_INLINE Scale scale_of(const float* block) {
 
 /// round(v) + 1 for |v| < 1.5, halves away from zero.
 template <class D>
-HWY_INLINE hn::Vec<hn::RebindToSigned<D>> trit(D d, hn::Vec<D> v) {
+HWY_INLINE hn::Vec<hn::RebindToSigned<D> > trit(D d, hn::Vec<D> v) {
   const hn::RebindToSigned<D> di;
   const auto above = hn::BitCast(di, hn::VecFromMask(d, hn::Ge(v, hn::Set(d, 0.5f))));
   const auto below = hn::BitCast(di, hn::VecFromMask(d, hn::Le(v, hn::Set(d, -0.5f))));
@@ -76,8 +84,7 @@ HWY_INLINE void pack_five(D d, const float* in, float inverse, std::size_t strid
 HWY_INLINE void encode_tq1_block(const float* in, float inverse, std::byte* out) {
   const hn::CappedTag<float, 4> quarter;
   std::uint32_t lanes[64] = {};
-  for (std::size_t m = 0; m < 32; m += kLanes)
-    pack_five(F32(), in + m, inverse, 32, 5, lanes + m);
+  for (std::size_t m = 0; m < 32; m += kLanes) pack_five(F32(), in + m, inverse, 32, 5, lanes + m);
   for (std::size_t m = 0; m < 16; m += kLanes)
     pack_five(F32(), in + 160 + m, inverse, 16, 5, lanes + 32 + m);
   pack_five(quarter, in + 240, inverse, 4, 4, lanes + 48);
@@ -86,7 +93,7 @@ HWY_INLINE void encode_tq1_block(const float* in, float inverse, std::byte* out)
                         HWY_ATTR { return hn::BitCast(I32(), hn::LoadU(U32(), lanes + i)); };
   for (std::size_t i = 0; i < 64; i += 4 * kLanes)
     store_bytes(
-        pack_bytes(load(i), load(i + kLanes), load(i + 2 * kLanes), load(i + 3 * kLanes)),
+        pack_bytes<true>(load(i), load(i + kLanes), load(i + 2 * kLanes), load(i + 3 * kLanes)),
         bytes + i);
   std::memcpy(out, bytes, kTq1Codes);
 }

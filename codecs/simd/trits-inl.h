@@ -32,7 +32,7 @@ HWY_INLINE void pack_group(std::byte* out, Trits trits) {
     bytes[m / kLanes] = hn::Or(low, hn::ShiftLeft<4>(high));
   }
   for (std::size_t i = 0; i < kGroupBytes / kLanes; i += 4)
-    store_bytes(pack_bytes(bytes[i], bytes[i + 1], bytes[i + 2], bytes[i + 3]),
+    store_bytes(pack_bytes<true>(bytes[i], bytes[i + 1], bytes[i + 2], bytes[i + 3]),
                 out + i * kLanes);
 }
 

@@ -18,9 +18,10 @@
 HWY_BEFORE_NAMESPACE();
 namespace synps::simd::HWY_NAMESPACE {
 
-// Without vectors the reference does everything.
+// Elsewhere the reference does everything: where there are no vectors, and in Highway's emulation
+// of them, whose conversions to f16 truncate.
 #undef SYNPS_SIMD
-#define SYNPS_SIMD (HWY_TARGET != HWY_SCALAR)
+#define SYNPS_SIMD (HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_NEON)
 
 #if SYNPS_SIMD
 
@@ -39,13 +40,13 @@ using VU32 = hn::Vec<U32>;
 inline constexpr std::size_t kLanes = hn::MaxLanes(F32());
 static_assert(kLanes == 4 || kLanes == 8);
 
-/// Asks for the lines that come a page after the kBytes at `in`: hardware does not look ahead past
-/// the end of a page.
+/// Asks for the lines that come `distance` bytes, a page, after the kBytes at `in`: hardware does
+/// not look ahead past the end of a page.
 template <std::size_t kBytes>
-HWY_INLINE void prefetch_ahead(const void* in) {
+HWY_INLINE void prefetch_ahead(const void* in, std::size_t distance = 4096) {
   constexpr std::size_t kLine = 64;
   // Past the end of an array a prefetch does nothing, but a pointer must not be made.
-  const std::uintptr_t ahead = reinterpret_cast<std::uintptr_t>(in) + 4096;
+  const std::uintptr_t ahead = reinterpret_cast<std::uintptr_t>(in) + distance;
   for (std::size_t i = 0; i < kBytes; i += kLine)
     hwy::Prefetch(reinterpret_cast<const char*>(ahead + i));
 }
@@ -104,24 +105,26 @@ HWY_INLINE hn::Vec<D> reduce_each(D d, hn::Vec<D>* v, Op op) {
   return v[0];
 }
 
-/// The lowest bytes of 4 × kLanes lanes, in order. They lie in [-2^15, 2^15).
+/// The lowest bytes of 4 × kLanes lanes, in order. The lanes lie in [-128, 128), or, if they are to
+/// be unsigned, in [0, 256).
+template <bool kUnsigned>
 HWY_INLINE hn::Vec<U8> pack_bytes(VI32 a, VI32 b, VI32 c, VI32 d) {
   const hn::Repartition<std::int16_t, I32> d16;
   const U8 d8;
-  // In each half: four of a, four of b; four of c, four of d.
+  // In each half of 128 bits: four of a, four of b; four of c, four of d.
   const auto ab = hn::ReorderDemote2To(d16, a, b);
   const auto cd = hn::ReorderDemote2To(d16, c, d);
-  const auto mixed = hn::Or(hn::And(ab, hn::Set(d16, 0xFF)), hn::ShiftLeft<8>(cd));
-  alignas(16) static constexpr std::uint8_t kOrder[16] = {0, 2, 4, 6, 8, 10, 12, 14,
-                                                          1, 3, 5, 7, 9, 11, 13, 15};
-  const auto sorted = hn::TableLookupBytes(hn::BitCast(d8, mixed), hn::LoadDup128(d8, kOrder));
-  if constexpr (kLanes == 8) {
-    alignas(32) static constexpr std::int32_t kQuads[8] = {0, 4, 1, 5, 2, 6, 3, 7};
-    const auto quads = hn::BitCast(U32(), sorted);
-    return hn::BitCast(d8, hn::TableLookupLanes(quads, hn::SetTableIndices(U32(), kQuads)));
-  } else {
-    return sorted;
-  }
+#if HWY_TARGET == HWY_AVX2
+  // Highway 1.0.3 has no such thing for bytes.
+  const hn::Vec<U8> sorted{kUnsigned ? _mm256_packus_epi16(ab.raw, cd.raw)
+                                     : _mm256_packs_epi16(ab.raw, cd.raw)};
+  alignas(32) static constexpr std::int32_t kQuads[8] = {0, 4, 1, 5, 2, 6, 3, 7};
+  const auto quads = hn::BitCast(U32(), sorted);
+  return hn::BitCast(d8, hn::TableLookupLanes(quads, hn::SetTableIndices(U32(), kQuads)));
+#else
+  static_assert(kLanes == 4);
+  return hn::ConcatEven(d8, hn::BitCast(d8, cd), hn::BitCast(d8, ab));
+#endif
 }
 
 /// Stored bytes as their elements, which need no alignment. To be handed to LoadU and StoreU alone.
@@ -149,10 +152,28 @@ HWY_INLINE VF32 load_f16(const std::uint16_t* in) {
   return hn::PromoteTo(F32(), hn::BitCast(d16, hn::LoadU(bits, in)));
 }
 
+/// Calls `encode(first, scales)` for each kLanes blocks, with the scales that
+/// `find_scales(first, scales)` found for them: before those before them were encoded, since two
+/// divisions take as long as a block. Stops where find_scales() returns false; returns how many
+/// blocks were encoded.
+template <class Scales, class FindScales, class Encode>
+HWY_INLINE std::size_t encode_ahead(std::size_t blocks, FindScales find_scales, Encode encode) {
+  Scales scales[2];
+  if (blocks < kLanes || !find_scales(std::size_t{0}, scales[0])) return 0;
+  for (std::size_t block = 0, turn = 0;; turn ^= 1) {
+    const std::size_t next = block + kLanes;
+    const bool more = next + kLanes <= blocks && find_scales(next, scales[turn ^ 1]);
+    encode(block, scales[turn]);
+    if (!more) return next;
+    block = next;
+  }
+}
+
 /// The scales of kLanes blocks of `stride` bytes that begin with an f16.
 HWY_INLINE void load_block_scales(const std::byte* in, std::size_t stride, float* scales) {
   std::uint16_t halves[kLanes];
-  for (std::size_t b = 0; b < kLanes; ++b) std::memcpy(&halves[b], in + b * stride, sizeof halves[b]);
+  for (std::size_t b = 0; b < kLanes; ++b)
+    std::memcpy(&halves[b], in + b * stride, sizeof halves[b]);
   hn::StoreU(load_f16(halves), F32(), scales);
 }
 

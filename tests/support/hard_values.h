@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -47,20 +48,25 @@ inline std::vector<float> normal_rows(std::size_t rows, std::size_t columns, std
   return values;
 }
 
-/// Multiples of half a step of the largest value `steps`, and their neighbours: what lies on a tie
-/// when a block's largest magnitude is a power of two times `steps`.
+/// Multiples of half a step, up to `steps` steps, and their neighbours; one in 32 has the largest
+/// magnitude. So where a block's scale is its largest magnitude over `steps`, and that is a power
+/// of two, these lie on ties and next to them.
 inline std::vector<float> near_ties(std::size_t count, int steps, std::uint32_t seed) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
   std::mt19937 random(seed);
   std::vector<float> values(count);
-  for (float& value : values) {
-    const int half_steps = static_cast<int>(random() % (4u * static_cast<unsigned>(steps) + 1)) -
-                           2 * steps;
-    value = static_cast<float>(half_steps) / 2.0f;
+  for (std::size_t i = 0; i < count; ++i) {
+    const int most = random() % 2 == 0 ? 2 * steps : std::min(4, 2 * steps);
+    const int half_steps =
+        static_cast<int>(random() % (2u * static_cast<unsigned>(most) + 1)) - most;
+    const float tie = static_cast<float>(half_steps) / 2;
     const auto kind = random() % 4;
-    const float infinity = std::numeric_limits<float>::infinity();
-    if (kind == 0) value = std::nextafter(value, infinity);
-    if (kind == 1) value = std::nextafter(value, -infinity);
-    if (std::fabs(value) > static_cast<float>(steps)) value = static_cast<float>(steps);
+    values[i] = kind == 0   ? std::nextafter(tie, kInfinity)
+                : kind == 1 ? std::nextafter(tie, -kInfinity)
+                            : tie;
+    const float largest = static_cast<float>(steps);
+    if (i % 32 == 7 || std::fabs(values[i]) > largest)
+      values[i] = kind % 2 == 0 ? largest : -largest;
   }
   return values;
 }

@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "float_bits.h"
+#include "simd/sums.h"
+#include "simd_targets.h"
 
 namespace synps {
 namespace {
@@ -128,6 +130,42 @@ TEST_CASE("the fast sum is the plain sum, in any order") {
     std::shuffle(values.begin(), values.end(), random);
   }
   CHECK(MagnitudeSum{}.total() == MagnitudeTotal{});
+}
+
+TEST_CASE("sums of runs: exact in f64 where their span says so") {
+  testing::for_each_simd_target([] {
+    if (!simd::available()) return;
+    std::mt19937 random(6);
+    for (const std::size_t count : {1, 7, 8, 100, 1024, 4095, 4096}) {
+      for (const int lowest : {0, 1, 2, 100, 200, 238}) {
+        std::vector<float> values(count);
+        for (float& value : values) {
+          const auto exponent =
+              static_cast<std::uint32_t>(lowest + static_cast<int>(random() % 17));
+          const auto random_bits = static_cast<std::uint32_t>(random());
+          value = std::bit_cast<float>((random_bits & 0x807F'FFFFu) | exponent << 23);
+          if (random() % 8 == 0) value = 0;
+        }
+        const simd::Totals totals = simd::totals(values.data(), count);
+        std::uint32_t largest = 0;
+        std::uint32_t smallest = ~0u;
+        for (const float value : values) {
+          const std::uint32_t bits = f32_magnitude_bits(value);
+          largest = std::max(largest, bits);
+          if (bits != 0) smallest = std::min(smallest, bits);
+        }
+        CHECK(totals.largest_bits == largest);
+        CHECK(totals.smallest_bits == smallest);
+        CHECK(simd::largest_magnitude_bits(values.data(), count) == largest);
+        if (largest == 0) continue;
+        CHECK(simd::span_is_exact(smallest, largest));
+        MagnitudeTotal total;
+        add_exact_sum(total, totals.sum);
+        CHECK(total == total_of(values));
+      }
+    }
+    CHECK_FALSE(simd::span_is_exact(0x0080'0000u, 0x0900'0000u));
+  });
 }
 
 }  // namespace synps

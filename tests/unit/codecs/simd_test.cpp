@@ -2,17 +2,20 @@
 
 #include <cstring>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "bytes.h"
 #include "float_bits.h"
 #include "hard_values.h"
+#include "simd/kernels.h"
 #include "simd/streaming.h"
 #include "simd_targets.h"
 #include "synps/builtin_codecs.h"
 #include "synps/testing/codec_conformance.h"
 #include "synps/testing/codec_io.h"
+#include "ternary_codes.h"
 
 // The codecs against their scalar reference, with every set of SIMD instructions that runs here:
 // the same bytes, the same values, the same findings.
@@ -35,11 +38,6 @@ void for_each_codec(Body body) {
       body(*fast[i], *reference[i]);
     }
   });
-}
-
-bool same_finding(const ValueReport::Finding& a, const ValueReport::Finding& b) {
-  return a.count == b.count && a.first_index == b.first_index &&
-         same_value(static_cast<float>(a.first_value), static_cast<float>(b.first_value));
 }
 
 /// A NaN that a dense codec decodes has defined bits.
@@ -207,6 +205,26 @@ TEST_CASE("SIMD: all 16-bit patterns decode alike, as values and as scales") {
   });
 }
 
+TEST_CASE("SIMD: ternary:planes decodes alike all digits, and trits that no encoder writes") {
+  constexpr std::uint64_t kColumns = 0x10000;  // every choice of eight trits, 0 to 3
+  const Weight weight = make_weight({1, kColumns});
+  for_each_codec([&](const Codec& fast, const Codec& reference) {
+    if (reference.info().id() != "ternary:planes") return;
+    Bytes planes(8 * packed_codes_bytes(kColumns));
+    for (std::uint64_t i = 0; i < kColumns; ++i)
+      for (std::uint64_t plane = 0; plane < 8; ++plane) {
+        const std::uint64_t at = plane * packed_codes_bytes(kColumns) + i / 128 * 32 + i % 32;
+        const unsigned trit = (i >> (2 * plane)) & 3u;
+        planes[at] |= static_cast<std::byte>(trit << (i % 128 / 32 * 2));
+      }
+    for (const int scale : {0x3C00, 0x2E66, 0xB555, 0x0001, 0x7BFF, 0x7C00, 0x7E01}) {
+      Bytes scales(2);
+      store(scales.data(), static_cast<std::uint16_t>(scale));
+      check_decodes_alike(fast, reference, weight, {planes, scales});
+    }
+  });
+}
+
 TEST_CASE("SIMD: f64 decodes alike at all f32 boundaries") {
   std::mt19937_64 random(14);
   const Weight weight = make_weight({1 << 16}, DType::f64);
@@ -226,6 +244,67 @@ TEST_CASE("SIMD: f64 decodes alike at all f32 boundaries") {
         store(bytes.data() + i * sizeof bits, bits);
       }
       check_decodes_alike(fast, reference, weight, {bytes});
+    }
+  });
+}
+
+TEST_CASE("SIMD: outputs large enough to be streamed") {
+  // 36 MiB of f32, from an address where no line of a cache begins.
+  const Weight weight = make_weight({9, std::uint64_t{1} << 20});
+  const std::size_t count = weight.shape.elements();
+  std::vector<float> values(count + 3);
+  for (std::size_t i = 0; i < values.size(); ++i)
+    values[i] = static_cast<float>(i % 4099) * 1e-3f - 2.0f;
+  values[count / 2] = 1e20f;
+  const std::span<const float> in = std::span(values).subspan(3);
+  for_each_codec([&](const Codec& fast, const Codec& reference) {
+    const std::string& name = reference.info().name;
+    if (name != "f16" && name != "bf16" && name != "tq2_0" && name != "ternary") return;
+    const Encoded want = encode_all(reference, weight, in);
+    Bytes bytes(want.components[0].size() + 6);
+    Bytes scales(want.components.size() > 1 ? want.components[1].size() : 0);
+    const std::span<std::byte> out[] = {std::span(bytes).subspan(6), scales};
+    ValueReport report;
+    fast.encode(whole(weight), in, nullptr, out, report);
+    CHECK(std::equal(out[0].begin(), out[0].end(), want.components[0].begin()));
+    CHECK(same_finding(report.overflow, want.report.overflow));
+
+    const std::span<const std::byte> stored[] = {out[0], scales};
+    std::vector<float> decoded(count + 3, -7.0f);
+    fast.decode(whole(weight), stored, std::span(decoded).subspan(3));
+    const std::vector<float> plain = decode_all(reference, weight, want.components);
+    CHECK(std::equal(plain.begin(), plain.end(), decoded.begin() + 3, same_value));
+    CHECK(decoded[2] == -7.0f);
+  });
+}
+
+TEST_CASE("SIMD: dense kernels write the same past the caches") {
+  constexpr std::size_t kCount = 4096;
+  const std::vector<float> values = finite_values(kCount, 18);
+  struct alignas(64) Out {
+    std::byte bytes[kCount * sizeof(float)] = {};
+  };
+  const auto floats = [](Out& out) { return reinterpret_cast<float*>(out.bytes); };
+  for_each_simd_target([&] {
+    for (std::size_t count = 0; count <= kCount; count += 37) {
+      Out plain;
+      Out streamed;
+      using simd::Stores;
+      const auto same = [&](std::size_t a, std::size_t b) {
+        simd::finish_streaming();
+        return a == b && std::memcmp(&plain, &streamed, sizeof plain) == 0;
+      };
+      CHECK(same(simd::encode_f16(values.data(), count, plain.bytes, Stores::cached),
+                 simd::encode_f16(values.data(), count, streamed.bytes, Stores::streamed)));
+      CHECK(same(simd::encode_bf16(values.data(), count, plain.bytes, Stores::cached),
+                 simd::encode_bf16(values.data(), count, streamed.bytes, Stores::streamed)));
+      const Bytes in = random_bytes(count * sizeof(double), 19);
+      CHECK(same(simd::decode_f16(in.data(), count, floats(plain), Stores::cached),
+                 simd::decode_f16(in.data(), count, floats(streamed), Stores::streamed)));
+      CHECK(same(simd::decode_bf16(in.data(), count, floats(plain), Stores::cached),
+                 simd::decode_bf16(in.data(), count, floats(streamed), Stores::streamed)));
+      CHECK(same(simd::decode_f64(in.data(), count, floats(plain), Stores::cached),
+                 simd::decode_f64(in.data(), count, floats(streamed), Stores::streamed)));
     }
   });
 }
