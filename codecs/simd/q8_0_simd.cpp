@@ -77,6 +77,7 @@ HWY_INLINE bool find_scales(const float* in, Scales& scales) {
 }
 
 HWY_INLINE void encode_blocks(const float* in, const Scales& scales, std::byte* out) {
+  prefetch_ahead<kLanes * kBytes>(out);  // stores of parts of lines read them first
   for (std::size_t b = 0; b < kLanes; ++b, in += kElements, out += kBytes) {
     std::memcpy(out, &scales.stored[b], sizeof scales.stored[b]);
     encode_codes(in, scales.inverse[b], out + 2);
