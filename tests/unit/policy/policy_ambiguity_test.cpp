@@ -155,10 +155,9 @@ std::string cure(const Problem& problem) {
   }
   const std::size_t with = problem.hint.find("] with scope = ");
   if (with != std::string::npos) {
-    std::string claim = problem.hint.substr(with + 7);
-    for (std::size_t at = 0; (at = claim.find(", ")) != std::string::npos;)
-      claim.replace(at, 2, "\n");
-    body += claim + "\n";
+    // One key a line: `scope = "internal", lifetime = "session"`.
+    for (const char c : problem.hint.substr(with + 7)) body += c == ',' ? '\n' : c;
+    body += '\n';
   }
   std::string pasted;
   for (std::size_t at = problem.hint.find('['); at != std::string::npos;
