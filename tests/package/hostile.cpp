@@ -224,7 +224,7 @@ std::int32_t encode(const synps_codec* self, const synps_codec_piece* piece, con
   std::size_t written = std::min(size, out[0].size);
   if (breaks(self, "encode_short", weight)) written = size - 1;
   if (breaks(self, "encode_skips_middle", weight) && middle && value_count > 65536) written = 0;
-  std::memcpy(bytes, values, written);
+  if (written != 0) std::memcpy(bytes, values, written);  // nothing may be nowhere
   if (!in_trial(weight)) ++variant_of(self).uses;
   if (breaks(self, "encode_rounds_up", weight)) std::fesetround(FE_UPWARD);
   if (breaks(self, "encode_traps", weight)) feenableexcept(FE_ALL_EXCEPT);
@@ -273,7 +273,8 @@ std::int32_t decode(const synps_codec* self, const synps_codec_piece* piece,
   if (!in_trial(weight)) ++variant_of(self).uses;
   if (breaks(self, "decode_writes_bytes", weight)) *static_cast<char*>(writable(in[0].data)) ^= 1;
   const std::size_t short_by = breaks(self, "decode_short", weight) ? 1 : 0;
-  std::memcpy(values, in[0].data, std::min((value_count - short_by) * sizeof(float), in[0].size));
+  const std::size_t read = std::min((value_count - short_by) * sizeof(float), in[0].size);
+  if (read != 0) std::memcpy(values, in[0].data, read);
   if (breaks(self, "decode_past", weight)) values[value_count] = 0;
   if (breaks(self, "decode_before", weight)) values[-1] = 0;
   if (breaks(self, "decode_shifts", weight))
