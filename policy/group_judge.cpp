@@ -57,12 +57,6 @@ bool is_decided(const WeightResolution& resolution) noexcept {
   return resolution.keep || resolution.codec != nullptr;
 }
 
-// "line 3", with the file where there are several.
-std::string line_text(const PolicyDocument& document, const SourcePlace& place) {
-  if (document.files.size() == 1) return fmt::format("line {}", place.line);
-  return fmt::format("line {} of {}", place.line, escape_for_display(document.files[place.source]));
-}
-
 // Who decided the format, for people: ` by "PATTERN" (line 3)`.
 std::string decider_text(const PolicyDocument& document, const WeightResolution& resolution) {
   const std::string_view key = resolution.used_fallback ? "fallback" : "format";

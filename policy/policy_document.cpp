@@ -203,6 +203,11 @@ void read_files(const PolicySources& sources, bool packages_missing, PolicyDocum
 
 }  // namespace
 
+std::string line_text(const PolicyDocument& document, const SourcePlace& place) {
+  if (document.files.size() == 1) return fmt::format("line {}", place.line);
+  return fmt::format("line {} of {}", place.line, escape_for_display(document.files[place.source]));
+}
+
 ParsedPolicy parse_policy(std::string text, const std::string& file, const CodecRegistry& codecs,
                           const PolicyOptions& options) {
   Os& os = options.os != nullptr ? *options.os : Os::posix();

@@ -32,6 +32,9 @@ inline constexpr std::size_t kMaxPolicies = 10'000;
 inline constexpr std::size_t kMaxGroups = 1'000;
 inline constexpr std::size_t kMaxPackages = 1'000;
 
+/// "line 12", or, where there are several files, "line 12 of base.toml". Escaped for display.
+std::string line_text(const PolicyDocument& document, const SourcePlace& place);
+
 /// What parsing came to: a document when there is no problem.
 struct ParsedPolicy {
   PolicyDocument document;  ///< when there are problems, what could be read all the same

@@ -121,7 +121,7 @@ void ResolutionReport::report_ambiguity(const Ambiguity& ambiguity,
     if (claims.size() == kMaxContendersShown) break;
     claims.push_back(fmt::format("{} by {} ({})", value_of(ambiguity.key, entry),
                                  toml_key_for_display(entry.pattern.text()),
-                                 line_of(place_of_key(entry, ambiguity.key, value_))));
+                                 line_text(document_, place_of_key(entry, ambiguity.key, value_))));
   }
   if (ambiguity.contenders.size() > claims.size())
     claims.push_back(fmt::format("{} more", ambiguity.contenders.size() - claims.size()));
@@ -142,16 +142,10 @@ std::string ResolutionReport::same_paths_hint(const Ambiguity& ambiguity) const 
   if (!entries_[contenders.front()].is_inherited() && last.is_inherited())
     return fmt::format(
         "they cover the same paths: spell the pattern as {} does, and it is replaced",
-        line_of(place_of_key(last, ambiguity.key, value_)));
+        line_text(document_, place_of_key(last, ambiguity.key, value_)));
   return contenders.size() == 2
              ? "they cover the same paths: remove one of them, or make them agree"
              : "they cover the same paths: remove all but one of them, or make them agree";
-}
-
-std::string ResolutionReport::line_of(const SourcePlace& place) const {
-  if (document_.files.size() == 1) return fmt::format("line {}", place.line);
-  return fmt::format("line {} of {}", place.line,
-                     escape_for_display(document_.files[place.source]));
 }
 
 std::string ResolutionReport::value_of(std::string_view key, const PolicyEntry& entry) const {

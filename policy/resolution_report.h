@@ -51,8 +51,6 @@ class ResolutionReport {
                                const std::vector<std::string_view>& paths);
 
   std::string same_paths_hint(const Ambiguity& ambiguity) const;
-  /// "line 12", or, where there are several files, "line 12 of base.toml".
-  std::string line_of(const SourcePlace& place) const;
 
   const PolicyDocument& document_;
   const std::vector<PolicyEntry>& entries_;

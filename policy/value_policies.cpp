@@ -148,14 +148,10 @@ class ValueCheck {
   }
 
   std::string claim_of(std::uint32_t i, const PolicyScheme& scheme) const {
-    const std::string file =
-        document_.files.size() == 1
-            ? std::string()
-            : fmt::format(" of {}", escape_for_display(document_.files[scheme.place.source]));
-    return fmt::format("{} (update {}) by {} (line {}{})",
+    return fmt::format("{} (update {}) by {} ({})",
                        short_format(scheme.scheme.format, *document_.codecs),
                        to_string(scheme.scheme.update), toml_key_for_display(pattern(i).text()),
-                       scheme.place.line, file);
+                       line_text(document_, scheme.place));
   }
 
   // Patterns that together decide for every path that is open, if that takes but a few; `path` is
