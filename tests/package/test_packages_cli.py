@@ -69,9 +69,15 @@ class Packages(support.CliTest):
         return lines[0]
 
     def test_codecs_are_listed_with_their_file(self):
-        text = self.ok("codecs", "--package", self.q8_row)
-        self.assertIn("\nq8_row ", text)
-        self.assertIn("package file: ", text)
+        # However long the folder's name is, and so wherever the line is broken.
+        for length in (1, 10, 15, 20, 25, 30, 40, 200):
+            folder = pathlib.Path(self.path("f" * length))
+            folder.mkdir()
+            package = folder / "q8_row.so"
+            package.symlink_to(PACKAGES / "q8_row.so")
+            text = self.ok("codecs", "--package", f"q8_row={package}")
+            self.assertIn("\nq8_row ", text)
+            self.assertIn(f" package file: {package} ", " ".join(text.split()))
         listed = json.loads(self.ok("codecs", "--json", "--package", self.q8_row))["codecs"]
         files = {codec["codec"]: codec["file"] for codec in listed}
         self.assertEqual(files["q8_row:q8_row"], str(PACKAGES / "q8_row.so"))
