@@ -5,6 +5,7 @@ find_package(hwy REQUIRED)
 find_package(simdjson REQUIRED)
 find_package(spdlog REQUIRED)
 find_package(tomlplusplus REQUIRED)
+find_package(zstd REQUIRED)
 find_package(CLI11 REQUIRED)
 
 # xxHash has only a pkg-config file.

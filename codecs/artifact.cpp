@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <new>
+#include <optional>
 #include <utility>
 
 #include "artifact_codecs.h"
@@ -12,6 +13,7 @@
 #include "synps/builtin_codecs.h"
 #include "synps/checked.h"
 #include "synps/codec_package.h"
+#include "synps/component_reader.h"
 #include "synps/error.h"
 
 namespace synps {
@@ -20,6 +22,8 @@ namespace {
 // Where heap components start: as packed ones do in the file, so that code that reads them can
 // rely on it wherever they are.
 constexpr std::size_t kHeapAlignment = 64;
+
+constexpr std::size_t kFramePieceBytes = 256 * 1024;
 
 struct AlignedDelete {
   void operator()(std::byte* bytes) const noexcept {
@@ -72,6 +76,10 @@ struct WeightView::Impl {
   void place_flags();
   void load();
   void load_to_heap(const StoredWeight& weight, LoadedWeight& loaded);
+  void read(const StoredWeight& weight, const StoredComponent& component,
+            std::span<std::byte> bytes) const;
+  void inflate(const StoredWeight& weight, const StoredComponent& component,
+               std::span<std::byte> bytes);
   /// Compares the chunks that hold bytes [begin, end) of a component, once each.
   void verify(std::size_t weight, std::size_t component, std::uint64_t begin,
               std::uint64_t end) const;
@@ -80,7 +88,8 @@ struct WeightView::Impl {
   ArtifactReader reader;
   const CodecRegistry& codecs;
   bool verify_on_use;
-  std::vector<LoadedWeight> weights;  // in the order of stored()
+  std::optional<ComponentReader> inflater;  // while weights are loaded
+  std::vector<LoadedWeight> weights;        // in the order of stored()
   // Whether a chunk's bytes have been compared. Two threads that meet an unset flag both compare,
   // which is harmless and needs no lock.
   std::unique_ptr<std::atomic<bool>[]> verified;
@@ -118,6 +127,7 @@ void WeightView::Impl::load() {
     for (const StoredComponent& component : weight.components)
       weights[i].components.push_back(reader.bytes(component));
   }
+  inflater.reset();
 }
 
 std::span<const std::byte> chunk_of(std::span<const std::byte> bytes,
@@ -126,31 +136,73 @@ std::span<const std::byte> chunk_of(std::span<const std::byte> bytes,
   return bytes.subspan(begin, component.chunk_end(chunk) - begin);
 }
 
+// Bytes that a component takes on the heap: as in the file, or inflated.
+std::uint64_t heap_bytes(const StoredComponent& component) {
+  return component.compressed() ? component.component.bytes : component.stored_bytes;
+}
+
+// What all components of a weight take together; nothing when that does not fit 64 bits.
+std::optional<std::uint64_t> heap_bytes(const StoredWeight& weight) {
+  std::optional<std::uint64_t> size = 0;
+  for (const StoredComponent& component : weight.components) {
+    const auto rounded = checked_round_up(heap_bytes(component), kHeapAlignment);
+    size = size && rounded ? checked_add(*size, *rounded) : std::nullopt;
+  }
+  return size;
+}
+
+// No memory is taken for what frames of these sizes cannot hold.
+void check_frame_sizes(const ArtifactReader& reader, const StoredWeight& weight) {
+  for (const StoredComponent& component : weight.components)
+    for (std::uint64_t chunk = 0; component.compressed() && chunk < component.chunks(); ++chunk)
+      reader.place_of(weight, component, chunk);
+}
+
 // Reading is a heap weight's first use: it is verified here, and the file is not touched for it
 // afterwards.
 void WeightView::Impl::load_to_heap(const StoredWeight& weight, LoadedWeight& loaded) {
-  std::uint64_t size = 0;
-  for (const StoredComponent& component : weight.components)
-    size += checked_round_up(component.stored_bytes, kHeapAlignment).value();
+  check_frame_sizes(reader, weight);
+  const std::optional<std::uint64_t> size = heap_bytes(weight);
   try {
-    loaded.heap = allocate_bytes(size);
+    if (!size) throw std::bad_alloc();
+    loaded.heap = allocate_bytes(*size);
   } catch (const std::bad_alloc&) {
     throw Error({.code = ErrorCode::limit,
                  .file = reader.path(),
                  .what = "no memory for a weight that is to be on the heap",
                  .field = weight.weight.path,
-                 .found = fmt::format("{} bytes", size)});
+                 .found = size ? fmt::format("{} bytes", *size) : "more than 2^64 bytes"});
   }
   std::byte* next = loaded.heap.get();
   for (const StoredComponent& component : weight.components) {
-    const std::span<std::byte> bytes(next, component.stored_bytes);
-    reader.file().read(reader.file_offset(component), bytes);
-    if (verify_on_use) {
-      for (std::uint64_t chunk = 0; chunk < component.chunks(); ++chunk)
-        reader.check_chunk(weight, component, chunk, chunk_of(bytes, component, chunk));
-    }
+    const std::span<std::byte> bytes(next, heap_bytes(component));
+    if (component.compressed())
+      inflate(weight, component, bytes);
+    else
+      read(weight, component, bytes);
     loaded.components.push_back(bytes.first(component.component.bytes));
-    next += checked_round_up(component.stored_bytes, kHeapAlignment).value();
+    next += checked_round_up(bytes.size(), kHeapAlignment).value();
+  }
+}
+
+void WeightView::Impl::read(const StoredWeight& weight, const StoredComponent& component,
+                            std::span<std::byte> bytes) const {
+  reader.file().read(reader.file_offset(component), bytes);
+  if (!verify_on_use) return;
+  for (std::uint64_t chunk = 0; chunk < component.chunks(); ++chunk)
+    reader.check_chunk(weight, component, chunk, chunk_of(bytes, component, chunk));
+}
+
+void WeightView::Impl::inflate(const StoredWeight& weight, const StoredComponent& component,
+                               std::span<std::byte> bytes) {
+  if (!inflater) inflater.emplace(reader);
+  std::vector<std::byte> buffer(verify_on_use ? kFramePieceBytes : 0);
+  for (std::uint64_t chunk = 0; chunk < component.chunks(); ++chunk) {
+    // Each frame is compared before it is trusted with the memory of its content.
+    if (verify_on_use) reader.read_and_check_chunk(weight, component, chunk, buffer);
+    const std::uint64_t begin = component.chunk_begin(chunk);
+    inflater->read(weight, component, begin,
+                   bytes.subspan(begin, component.chunk_end(chunk) - begin));
   }
 }
 

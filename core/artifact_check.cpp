@@ -9,6 +9,7 @@
 #include "synps/artifact_layout.h"
 #include "synps/artifact_reader.h"
 #include "synps/checked.h"
+#include "synps/component_reader.h"
 #include "synps/stored_codec.h"
 
 namespace synps {
@@ -49,12 +50,15 @@ std::string size_fault(const StoredWeight& weight, const CodecRegistry& codecs) 
   } catch (const Error& error) {
     return error.problems().front().what;
   }
-  const bool same =
-      std::equal(sized.components.begin(), sized.components.end(), weight.components.begin(),
-                 [](const StoredComponent& a, const StoredComponent& b) {
-                   return a.stored_bytes == b.stored_bytes && a.chunk_rows == b.chunk_rows &&
-                          a.chunk_bytes == b.chunk_bytes;
-                 });
+  const bool same = std::equal(
+      sized.components.begin(), sized.components.end(), weight.components.begin(),
+      [](const StoredComponent& wanted, const StoredComponent& found) {
+        // Of frames only the most that they take follows from the weight.
+        const bool stored = found.compressed() ? found.stored_bytes <= wanted.stored_bytes
+                                               : found.stored_bytes == wanted.stored_bytes;
+        return stored && found.chunk_rows == wanted.chunk_rows &&
+               found.chunk_bytes == wanted.chunk_bytes;
+      });
   return same ? "" : "its padding or its chunks are not the format's";
 }
 
@@ -96,9 +100,9 @@ void ArtifactReader::check_header(std::vector<Problem>& problems) const {
 /// Entries must have the names and lie where the format puts them, without hole or overlap.
 void ArtifactReader::check_placement(std::vector<Problem>& problems) const {
   ArtifactIndex placed = index_;
-  const std::uint64_t digests = number_digests(placed);
+  number_digests(placed);
   place_components(placed, index_bytes_ + sums_bytes_);
-  if (checked_round_up(digests * sizeof(Digest), kPageAlignment) != sums_bytes_)
+  if (checked_round_up(sums_used(placed), kPageAlignment) != sums_bytes_)
     problems.push_back(problem(*this, "the list of digests is not as long as its chunks need",
                                std::string(kSumsEntry)));
   for (const std::string& name : unusable_entry_names(index_))
@@ -130,6 +134,7 @@ void ArtifactReader::check_padding(std::vector<Problem>& problems) const {
   std::vector<std::byte> buffer(kPieceBytes);
   for (const StoredWeight& weight : index_.weights)
     for (const StoredComponent& stored : weight.components) {
+      if (stored.compressed()) continue;
       bool clean = true;
       const std::uint64_t start = file_offset(stored);
       read_pieces(file_, start + stored.component.bytes, start + stored.stored_bytes, buffer,
@@ -148,17 +153,23 @@ void ArtifactReader::check_sums(const std::function<void(std::uint64_t)>& progre
     return;  // what they say about chunks is worth nothing
   }
   std::vector<std::byte> buffer(kPieceBytes);
+  ComponentReader inflater(*this);
   std::uint64_t used = 0;
   for (const ComponentNumber number : in_data_order(index_)) {
+    const StoredWeight& weight = index_.weights[number.weight];
     const StoredComponent& stored = number.in(index_);
-    used = std::max(used, sizeof(Digest) * (stored.first_digest + stored.chunks()));
+    used = std::max(used, sum_offset(stored, stored.chunks(), plain_digests_));
     for (std::uint64_t chunk = 0; chunk < stored.chunks(); ++chunk) {
-      const auto sum = std::span<const std::byte>(sums).subspan(
-          sizeof(Digest) * (stored.first_digest + chunk), sizeof(Digest));
-      const Digest digest = read_digest(stored, chunk, buffer);
-      if (!std::equal(sum.begin(), sum.end(), digest.begin()))
-        problems.push_back(damaged_chunk(index_.weights[number.weight], stored, chunk));
-      if (progress) progress(stored.chunk_end(chunk) - stored.chunk_begin(chunk));
+      std::uint64_t size = 0;
+      try {
+        size = place_of(weight, stored, chunk).size;
+        read_and_check_chunk(weight, stored, chunk, buffer);
+        if (stored.compressed()) inflater.check_frame(weight, stored, chunk);
+      } catch (const Error& error) {
+        if (error.code() != ErrorCode::artifact) throw;
+        problems.insert(problems.end(), error.problems().begin(), error.problems().end());
+      }
+      if (progress) progress(size);
     }
   }
   if (!all_zeros(std::span<const std::byte>(sums).subspan(used)))

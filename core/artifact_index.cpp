@@ -1,5 +1,7 @@
 #include "synps/artifact_index.h"
 
+#include <fmt/format.h>
+
 #include <map>
 #include <utility>
 
@@ -51,6 +53,7 @@ std::string json_of(const FormRequest& asked, const WeightForm& form) {
   JsonWriter json;
   json.begin_object();
   json.key("asked").begin_object();
+  json.key("compress").string(to_string(asked.compress));
   json.key("order").string(to_string(asked.order));
   json.key("residency").string(to_string(asked.residency));
   json.end_object();
@@ -78,22 +81,32 @@ void write_shape(JsonWriter& json, const Shape& shape) {
   json.end_array();
 }
 
+/// A number that is known only after packing has a fixed width, so that room can be kept for it.
+void write_size(JsonWriter& json, const StoredComponent& stored, std::uint64_t size) {
+  if (stored.compressed())
+    json.string(fmt::format("{:016x}", size));
+  else
+    json.integer(size);
+}
+
 void write_component(JsonWriter& json, const StoredComponent& stored) {
   json.begin_object();
   json.key("bytes").integer(stored.component.bytes);
   json.key("chunk_bytes").integer(stored.chunk_bytes);
   json.key("chunk_rows").integer(stored.chunk_rows);
-  json.key("compression").string("none");
+  json.key("compression").string(to_string(stored.compression));
   json.key("digest").integer(stored.first_digest);
   json.key("dtype").string(dtype_name(stored.component.dtype));
   json.key("entry").string(stored.entry);
   json.key("name").string(stored.component.name);
-  json.key("offset").integer(stored.offset);
+  json.key("offset");
+  write_size(json, stored, stored.offset);
   json.key("order").string(to_string(stored.order));
   json.key("per_weight").boolean(stored.component.per_weight);
   json.key("shape");
   write_shape(json, stored.component.shape);
-  json.key("stored_bytes").integer(stored.stored_bytes);
+  json.key("stored_bytes");
+  write_size(json, stored, stored.stored_bytes);
   json.end_object();
 }
 
@@ -137,7 +150,15 @@ std::uint64_t StoredComponent::chunks() const noexcept {
 }
 
 std::uint64_t StoredComponent::chunk_end(std::uint64_t i) const noexcept {
-  return i + 1 == chunks() ? stored_bytes : (i + 1) * chunk_bytes;
+  if (i + 1 != chunks()) return (i + 1) * chunk_bytes;
+  return compressed() ? component.bytes : stored_bytes;
+}
+
+bool ArtifactIndex::has_compressed() const noexcept {
+  for (const StoredWeight& weight : weights)
+    for (const StoredComponent& stored : weight.components)
+      if (stored.compressed()) return true;
+  return false;
 }
 
 std::uint64_t ArtifactIndex::stored_bytes() const noexcept {
@@ -173,7 +194,8 @@ std::string to_json(const ArtifactIndex& index) {
   tables.schemes.write(out);
   out += ",\"sums\":\"" + to_hex(index.sums) + "\",\"values\":" + values.text();
   out += ",\"version\":" + std::to_string(index.version);
-  out += ",\"weights\":" + weights.text() + "}";
+  out += ",\"weights\":" + weights.text();
+  out += ",\"zstd\":\"" + index.zstd + "\"}";
   return out;
 }
 

@@ -1,12 +1,14 @@
 #include <fmt/format.h>
 #include <simdjson.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "json_reader.h"
 #include "synps/artifact_index.h"
 #include "synps/checked.h"
 #include "synps/error.h"
+#include "synps/frame.h"
 
 namespace synps {
 namespace {
@@ -41,6 +43,18 @@ const Row& referred(JsonObject& object, std::string_view key, const std::vector<
   return table[number];
 }
 
+/// Exactly 16 lower-case hex digits, else nothing.
+std::optional<std::uint64_t> hex_from(std::string_view text) noexcept {
+  if (text.size() != 16) return std::nullopt;
+  std::uint64_t value = 0;
+  for (const char c : text) {
+    const bool digit = c >= '0' && c <= '9';
+    if (!digit && !(c >= 'a' && c <= 'f')) return std::nullopt;
+    value = value << 4 | static_cast<std::uint64_t>(digit ? c - '0' : c - 'a' + 10);
+  }
+  return value;
+}
+
 CodecRef parse_codec(JsonObject object) {
   CodecRef codec;
   codec.name = object.string("name");
@@ -52,9 +66,16 @@ CodecRef parse_codec(JsonObject object) {
   return codec;
 }
 
+/// A request as to_string() writes it: with its level.
+std::optional<CompressRequest> written_request(std::string_view text) {
+  const auto request = compress_request_from(text);
+  return request && to_string(*request) == text ? request : std::nullopt;
+}
+
 Form parse_form(JsonObject object, const std::string& file) {
   Form form;
   JsonObject asked(object.element("asked"), object.place_of("asked"), file);
+  form.asked.compress = named(asked, "compress", written_request, "none or zstd:LEVEL");
   form.asked.order = named(asked, "order", order_request_from, "an order request");
   form.asked.residency = named(asked, "residency", residency_request_from, "a residency request");
   asked.expect_no_other_field();
@@ -90,26 +111,35 @@ Shape parse_shape(JsonObject& object) {
   return *shape;
 }
 
+/// A size or place: an integer, or 16 hex digits where it was known only after packing.
+std::uint64_t parse_size(JsonObject& object, std::string_view key, Compression compression) {
+  if (compression == Compression::none) return object.integer(key);
+  return named(object, key, hex_from, "16 lower-case hex digits");
+}
+
 StoredComponent parse_component(JsonObject object) {
   StoredComponent stored;
   stored.component.bytes = object.integer("bytes");
   stored.chunk_bytes = object.integer("chunk_bytes");
   stored.chunk_rows = object.integer("chunk_rows");
-  if (const auto compression = object.string("compression"); compression != "none")
-    object.fail("compression", "'none'; this version reads no other", quote(compression));
+  stored.compression = named(object, "compression", compression_from, "none or zstd");
   stored.first_digest = object.integer("digest");
   stored.component.dtype = named(object, "dtype", dtype_from_name, "a safetensors dtype");
   stored.entry = object.string("entry");
   stored.component.name = object.string("name");
-  stored.offset = object.integer("offset");
+  stored.offset = parse_size(object, "offset", stored.compression);
   stored.order = named(object, "order", order_from, "an order that this version knows");
   stored.component.per_weight = object.boolean("per_weight");
   stored.component.shape = parse_shape(object);
-  stored.stored_bytes = object.integer("stored_bytes");
+  stored.stored_bytes = parse_size(object, "stored_bytes", stored.compression);
   object.expect_no_other_field();
   if (stored.component.shape.bytes(stored.component.dtype) != stored.component.bytes)
     object.fail("bytes", "shape × dtype", fmt::format("{}", stored.component.bytes));
-  if (stored.stored_bytes < stored.component.bytes)
+  if (stored.compressed() && stored.component.bytes == 0)
+    object.fail("compression", "none, as there is nothing to compress");
+  if (stored.compressed() && stored.stored_bytes == 0)
+    object.fail("stored_bytes", "more than 0", "0");
+  if (!stored.compressed() && stored.stored_bytes < stored.component.bytes)
     object.fail("stored_bytes", "at least bytes", fmt::format("{}", stored.stored_bytes));
   if (stored.chunk_bytes == 0 && stored.component.bytes != 0)
     object.fail("chunk_bytes", "more than 0", "0");
@@ -124,6 +154,19 @@ std::optional<Scheme> parse_scheme_reference(JsonObject& object,
   if (element.get(number) != simdjson::SUCCESS || number >= schemes.size())
     object.fail("scheme", fmt::format("null or a number below {}", schemes.size()));
   return schemes[number];
+}
+
+/// Frames must be inflated to be used, which nothing mapped is.
+void check_compressed(const JsonObject& object, const StoredWeight& weight) {
+  const bool compressed =
+      std::any_of(weight.components.begin(), weight.components.end(),
+                  [](const StoredComponent& stored) { return stored.compressed(); });
+  if (!compressed) return;
+  if (weight.form.residency != Residency::heap)
+    object.fail("form", "residency heap, as a component is compressed",
+                std::string(to_string(weight.form.residency)));
+  if (weight.scheme && weight.scheme->is_volatile)
+    object.fail("scheme", "one that is not volatile, as a component is compressed");
 }
 
 StoredWeight parse_weight(JsonObject object, const Tables& tables, const std::string& file) {
@@ -147,6 +190,7 @@ StoredWeight parse_weight(JsonObject object, const Tables& tables, const std::st
   weight.weight.shape = parse_shape(object);
   weight.source = object.string("source");
   object.expect_no_other_field();
+  check_compressed(object, weight);
   return weight;
 }
 
@@ -222,7 +266,10 @@ ArtifactIndex parse_index(std::string_view json, const std::string& file) {
   each("weights", [&](JsonObject row) {
     index.weights.push_back(parse_weight(std::move(row), tables, file));
   });
+  index.zstd = object.string("zstd");
   object.expect_no_other_field();
+  if (index.has_compressed() ? !is_zstd_version(index.zstd) : !index.zstd.empty())
+    object.fail("zstd", index.has_compressed() ? "a version of zstd" : "\"\"", quote(index.zstd));
   check_order(object, index.weights);
   return index;
 }

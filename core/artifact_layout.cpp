@@ -57,6 +57,11 @@ void cut_into_chunks(StoredWeight& weight, std::size_t i, const RowBytes& row_by
 
 void set_stored_bytes(StoredWeight& weight, StoredComponent& stored) {
   const std::uint64_t bytes = stored.component.bytes;
+  if (stored.compressed()) {
+    stored.stored_bytes = bytes;  // for chunks(), which asks only whether there are any
+    stored.stored_bytes = checked(bound_of_frames(stored), weight.weight.path);
+    return;
+  }
   if (is_dense(weight)) {
     stored.stored_bytes = checked(bytes, weight.weight.path);
     return;
@@ -84,8 +89,8 @@ std::uint64_t CodecRowBytes::of(const StoredWeight& weight, std::size_t componen
 
 void set_sizes(StoredWeight& weight, const RowBytes& row_bytes) {
   for (std::size_t i = 0; i < weight.components.size(); ++i) {
-    set_stored_bytes(weight, weight.components[i]);
     cut_into_chunks(weight, i, row_bytes);
+    set_stored_bytes(weight, weight.components[i]);
   }
 }
 
@@ -105,9 +110,11 @@ void name_entries(ArtifactIndex& index) {
     refuse_collision(names.front());
 }
 
-bool every_float_is_dense(const std::vector<StoredWeight>& weights) {
+/// Whether a loader of plain safetensors would miss none of the weights it knows.
+bool reads_as_plain(const std::vector<StoredWeight>& weights) {
   return std::all_of(weights.begin(), weights.end(), [](const StoredWeight& weight) {
-    return is_dense(weight) || !dtype_is_float(weight.weight.dtype);
+    const bool compressed = weight.components.front().compressed();
+    return is_plain(weight) || (!dtype_is_float(weight.weight.dtype) && !compressed);
   });
 }
 
@@ -135,7 +142,7 @@ std::map<std::string, std::string> complete_metadata(std::map<std::string, std::
                    .what = "the checkpoint's metadata uses a key that synps keeps for itself",
                    .field = "__metadata__." + key,
                    .want = "no key that starts with 'synps.'"});
-  const bool packed = !every_float_is_dense(weights);
+  const bool packed = !reads_as_plain(weights);
   // A source that calls itself `synps` keeps its word apart, too, lest it be taken for ours.
   if (packed || (metadata.contains("format") && metadata["format"] == "synps")) {
     if (const auto format = metadata.find("format"); format != metadata.end())
@@ -183,13 +190,11 @@ ArtifactLayout lay_out(ArtifactContents contents, const RowBytes& row_bytes) {
   check_total(layout);
   layout.metadata = complete_metadata(std::move(contents.metadata), weights);
   layout.chunk_count = number_digests(layout.index);
-  layout.sums_bytes = *checked_round_up(layout.chunk_count * sizeof(Digest), kPageAlignment);
+  layout.sums_bytes = *checked_round_up(sums_used(layout.index), kPageAlignment);
+  layout.has_bounds = layout.index.has_compressed();
+  if (layout.has_bounds) layout.index.zstd = zstd_version();
   settle_index(layout);
-  const std::string header = render_header(layout, Digest{});
-  layout.header_bytes = header.size();
-  layout.index.header = xxh3_128(std::as_bytes(std::span(header)));
-  layout.file_bytes =
-      layout.header_bytes + layout.index_bytes + layout.sums_bytes + layout.index.stored_bytes();
+  settle_sizes(layout);
   return layout;
 }
 
@@ -209,7 +214,7 @@ void write_entry(JsonWriter& json, std::string_view name, DType dtype,
 
 void write_weight_entry(JsonWriter& json, const StoredWeight& weight,
                         const StoredComponent& stored) {
-  if (is_dense(weight))
+  if (is_plain(weight))
     write_entry(json, stored.entry, stored.component.dtype, stored.component.shape.extents(),
                 stored.offset, stored.stored_bytes);
   else
@@ -217,9 +222,7 @@ void write_weight_entry(JsonWriter& json, const StoredWeight& weight,
                 stored.stored_bytes);
 }
 
-}  // namespace
-
-std::string render_header(const ArtifactLayout& layout, const Digest& index_digest) {
+std::string header_json(const ArtifactLayout& layout, const Digest& index_digest) {
   JsonWriter json;
   json.begin_object();
   json.key("__metadata__").begin_object();
@@ -232,9 +235,37 @@ std::string render_header(const ArtifactLayout& layout, const Digest& index_dige
   for (const ComponentNumber number : in_data_order(layout.index))
     write_weight_entry(json, layout.index.weights[number.weight], number.in(layout.index));
   json.end_object();
+  return json.take();
+}
 
-  std::string text = json.take();
-  const std::uint64_t total = *checked_round_up(8 + text.size(), kPageAlignment);
+/// Bytes of the header's text with every compressed component at its largest and furthest, so that
+/// its size is known before anything is compressed. `size` is the text's as it is.
+std::uint64_t room_for_header(const ArtifactLayout& layout, std::uint64_t size) {
+  if (!layout.index.has_compressed()) return size;
+  ArtifactLayout largest = layout;
+  for (StoredWeight& weight : largest.index.weights)
+    for (StoredComponent& stored : weight.components)
+      if (stored.compressed())
+        stored.stored_bytes = checked(bound_of_frames(stored), weight.weight.path);
+  place_components(largest.index, layout.index_bytes + layout.sums_bytes);
+  return std::max<std::uint64_t>(size, header_json(largest, Digest{}).size());
+}
+
+}  // namespace
+
+void settle_sizes(ArtifactLayout& layout) {
+  place_components(layout.index, layout.index_bytes + layout.sums_bytes);
+  const std::string header = render_header(layout, Digest{});
+  layout.header_bytes = header.size();
+  layout.index.header = xxh3_128(std::as_bytes(std::span(header)));
+  layout.file_bytes =
+      layout.header_bytes + layout.index_bytes + layout.sums_bytes + layout.index.stored_bytes();
+}
+
+std::string render_header(const ArtifactLayout& layout, const Digest& index_digest) {
+  std::string text = header_json(layout, index_digest);
+  const std::uint64_t room = room_for_header(layout, text.size());
+  const std::uint64_t total = *checked_round_up(8 + room, kPageAlignment);
   if (total - 8 > kMaxHeaderBytes)
     throw Error({.code = ErrorCode::limit,
                  .what = "the artifact's header would be longer than safetensors allows",

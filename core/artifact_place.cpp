@@ -5,12 +5,15 @@
 #include <string_view>
 #include <tuple>
 
+#include "synps/checked.h"
+
 namespace synps {
 namespace {
 
-enum class Class : std::uint8_t { volatile_packed, packed, dense_aligned, dense_rest };
+enum class Class : std::uint8_t { volatile_packed, packed, dense_aligned, dense_rest, compressed };
 
 Class class_of(const StoredWeight& weight, const StoredComponent& stored) noexcept {
+  if (stored.compressed()) return Class::compressed;
   if (!is_dense(weight)) return is_volatile(weight) ? Class::volatile_packed : Class::packed;
   return stored.stored_bytes % kPackedAlignment == 0 ? Class::dense_aligned : Class::dense_rest;
 }
@@ -30,13 +33,61 @@ bool is_dense(const StoredWeight& weight) noexcept {
   return weight.components.size() == 1 && weight.components.front().component.name == "values";
 }
 
+bool is_plain(const StoredWeight& weight) noexcept {
+  return is_dense(weight) && !weight.components.front().compressed();
+}
+
 bool is_volatile(const StoredWeight& weight) noexcept {
   return weight.scheme && weight.scheme->is_volatile;
 }
 
 std::string entry_name(const StoredWeight& weight, const StoredComponent& stored) {
-  if (is_dense(weight)) return weight.weight.path;
-  return weight.weight.path + "#" + stored.component.name;
+  if (is_plain(weight)) return weight.weight.path;
+  const std::string name = weight.weight.path + "#" + stored.component.name;
+  return stored.compressed() ? name + ".zstd" : name;
+}
+
+std::optional<std::uint64_t> bound_of_frames(const StoredComponent& stored) noexcept {
+  const std::uint64_t chunks = stored.chunks();
+  if (chunks == 0) return 0;
+  const auto full = frame_bound(stored.chunk_bytes);
+  const auto last = frame_bound(stored.component.bytes - stored.chunk_begin(chunks - 1));
+  if (chunks == 1) return last;
+  const auto most = full ? checked_mul(*full, chunks - 1) : std::nullopt;
+  return most && last ? checked_add(*most, *last) : std::nullopt;
+}
+
+FrameContent frame_content(const StoredWeight& weight, const StoredComponent& stored,
+                           std::uint64_t chunk) noexcept {
+  return {stored.chunk_end(chunk) - stored.chunk_begin(chunk),
+          is_dense(weight) ? plane_width(stored.component.dtype) : 1};
+}
+
+std::uint64_t sum_bytes(Compression compression) noexcept {
+  return sizeof(Digest) + (compression == Compression::none ? 0 : sizeof(std::uint64_t));
+}
+
+std::uint64_t plain_digests(const ArtifactIndex& index) noexcept {
+  std::uint64_t count = 0;
+  for (const StoredWeight& weight : index.weights)
+    for (const StoredComponent& stored : weight.components)
+      if (!stored.compressed()) count += stored.chunks();
+  return count;
+}
+
+std::uint64_t sum_offset(const StoredComponent& stored, std::uint64_t chunk,
+                         std::uint64_t plain) noexcept {
+  const std::uint64_t number = stored.first_digest + chunk;
+  if (!stored.compressed()) return sizeof(Digest) * number;
+  return sizeof(Digest) * plain + sum_bytes(stored.compression) * (number - plain);
+}
+
+std::uint64_t sums_used(const ArtifactIndex& index) noexcept {
+  std::uint64_t bytes = 0;
+  for (const StoredWeight& weight : index.weights)
+    for (const StoredComponent& stored : weight.components)
+      bytes += stored.chunks() * sum_bytes(stored.compression);
+  return bytes;
 }
 
 std::vector<std::string> unusable_entry_names(const ArtifactIndex& index) {

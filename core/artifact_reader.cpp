@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "artifact_header.h"
+#include "artifact_place.h"
 #include "synps/artifact_layout.h"
 #include "synps/checked.h"
 
@@ -15,6 +16,12 @@ namespace {
 /// Where the digits of synps.index stand in the header. The quotes make the text unique: inside a
 /// JSON string they would be escaped.
 constexpr std::string_view kIndexDigest = "\"synps.index\":\"";
+
+std::uint64_t load_u64(std::span<const std::byte> bytes) noexcept {
+  std::uint64_t value = 0;
+  for (std::size_t i = 0; i < 8; ++i) value |= std::to_integer<std::uint64_t>(bytes[i]) << (8 * i);
+  return value;
+}
 
 Error damaged(const std::string& file, std::string what, std::string field) {
   return Error({.code = ErrorCode::artifact,
@@ -30,6 +37,9 @@ ArtifactReader::ArtifactReader(const std::string& path, Os& os)
     : file_(os, path, ErrorCode::artifact), mapping_(file_) {
   open_index(open_header());
   check_bounds();
+  if (!index_.has_compressed()) return;
+  check_digest_numbers();
+  read_frame_sizes();
 }
 
 bool ArtifactReader::recognises(const std::string& path, Os& os) {
@@ -102,6 +112,43 @@ void ArtifactReader::check_bounds() const {
                .hint = "it was cut short or something was appended; copy it again"});
 }
 
+/// The sums mix entries of two sizes, so that a wrong number would lead into the middle of one.
+void ArtifactReader::check_digest_numbers() const {
+  ArtifactIndex numbered = index_;
+  number_digests(numbered);
+  if (sums_used(index_) > sums_bytes_)
+    throw damaged(file_.path(), "the list of digests is shorter than its chunks need",
+                  std::string(kSumsEntry));
+  for (std::size_t w = 0; w < index_.weights.size(); ++w)
+    for (std::size_t c = 0; c < index_.weights[w].components.size(); ++c) {
+      const StoredComponent& stored = index_.weights[w].components[c];
+      if (stored.first_digest != numbered.weights[w].components[c].first_digest)
+        throw damaged(file_.path(), "the number of a component's digest is not the format's",
+                      stored.entry);
+    }
+}
+
+void ArtifactReader::read_frame_sizes() {
+  plain_digests_ = plain_digests(index_);
+  std::vector<std::byte> sums(sums_used(index_) - sizeof(Digest) * plain_digests_);
+  const std::uint64_t begin = data_start_ + index_bytes_ + sizeof(Digest) * plain_digests_;
+  file_.read(begin, sums);
+  const std::uint64_t step = sum_bytes(Compression::zstd);
+  frame_ends_.resize(sums.size() / step);
+  constexpr std::uint64_t kMost = std::uint64_t{1} << 63;  // no file is so long
+  for (const StoredWeight& weight : index_.weights)
+    for (const StoredComponent& stored : weight.components) {
+      if (!stored.compressed()) continue;
+      std::uint64_t end = 0;
+      for (std::uint64_t chunk = 0; chunk < stored.chunks(); ++chunk) {
+        const std::uint64_t number = stored.first_digest - plain_digests_ + chunk;
+        const auto field = std::span(sums).subspan(number * step + sizeof(Digest));
+        end = std::min(kMost, checked_add(end, load_u64(field)).value_or(kMost));
+        frame_ends_[number] = end;
+      }
+    }
+}
+
 std::map<std::string, std::string> ArtifactReader::source_metadata() const {
   std::map<std::string, std::string> source = metadata_;
   if (const auto format = metadata_.find("synps.source.format"); format != metadata_.end())
@@ -121,12 +168,49 @@ const StoredWeight* ArtifactReader::find(std::string_view path) const noexcept {
   return at != index_.weights.end() && at->weight.path == path ? &*at : nullptr;
 }
 
-std::span<const std::byte> ArtifactReader::bytes(const StoredComponent& component) const noexcept {
+std::span<const std::byte> ArtifactReader::bytes(const StoredComponent& component) const {
+  if (component.compressed())
+    throw Error({.code = ErrorCode::usage,
+                 .file = file_.path(),
+                 .what = "a compressed component has no bytes in the file to look at",
+                 .field = component.entry,
+                 .hint = "inflate it with ComponentReader"});
   return mapping_.bytes().subspan(file_offset(component), component.component.bytes);
 }
 
-Problem ArtifactReader::damaged_chunk(const StoredWeight& weight, const StoredComponent& component,
-                                      std::uint64_t chunk) const {
+std::uint64_t ArtifactReader::frame_end(const StoredComponent& component,
+                                        std::uint64_t chunk) const noexcept {
+  return frame_ends_[component.first_digest - plain_digests_ + chunk];
+}
+
+ArtifactReader::ChunkPlace ArtifactReader::place_of(const StoredWeight& weight,
+                                                    const StoredComponent& component,
+                                                    std::uint64_t chunk) const {
+  const std::uint64_t start = file_offset(component);
+  if (!component.compressed()) {
+    const std::uint64_t begin = component.chunk_begin(chunk);
+    return {start + begin, component.chunk_end(chunk) - begin};
+  }
+  const std::uint64_t begin = chunk == 0 ? 0 : frame_end(component, chunk - 1);
+  const std::uint64_t end = frame_end(component, chunk);
+  const std::uint64_t content = component.chunk_end(chunk) - component.chunk_begin(chunk);
+  const std::uint64_t size = end - begin;  // ends never fall
+  const bool possible = size >= frame_floor(content) && size <= frame_bound(content).value_or(0);
+  const bool last = chunk + 1 == component.chunks();
+  if (possible && (last ? end == component.stored_bytes : end < component.stored_bytes))
+    return {start + begin, size};
+  Problem problem = chunk_problem(
+      weight, component, chunk,
+      data_start_ + index_bytes_ + sum_offset(component, chunk, plain_digests_) + sizeof(Digest));
+  problem.what = "the size of a frame in " + std::string(kSumsEntry) +
+                 " is none that the chunk can have, or frames do not add up to their component";
+  problem.found = fmt::format("{} bytes for a chunk of {}", size, content);
+  throw Error(std::move(problem));
+}
+
+/// What problems of chunks have in common.
+Problem ArtifactReader::chunk_problem(const StoredWeight& weight, const StoredComponent& component,
+                                      std::uint64_t chunk, std::uint64_t offset) const {
   std::string rows;
   if (component.chunk_rows != 0 && weight.weight.shape.rank() >= 2)
     rows =
@@ -134,19 +218,34 @@ Problem ArtifactReader::damaged_chunk(const StoredWeight& weight, const StoredCo
                     std::min(weight.weight.shape.rows(), (chunk + 1) * component.chunk_rows) - 1);
   return {.code = ErrorCode::artifact,
           .file = file_.path(),
-          .what = "stored bytes do not fit their digest",
           .field = fmt::format("{}, component {}, chunk {}{}", weight.weight.path,
                                component.component.name, chunk, rows),
-          .offset = file_offset(component) + component.chunk_begin(chunk),
+          .offset = offset,
           .hint = "the file is damaged; make or copy it again"};
+}
+
+Problem ArtifactReader::damaged_chunk(const StoredWeight& weight, const StoredComponent& component,
+                                      std::uint64_t chunk) const {
+  Problem problem =
+      chunk_problem(weight, component, chunk, place_of(weight, component, chunk).offset);
+  problem.what = "stored bytes do not fit their digest";
+  return problem;
+}
+
+Problem ArtifactReader::bad_frame(const StoredWeight& weight, const StoredComponent& component,
+                                  std::uint64_t chunk, const FrameFault& fault) const {
+  Problem problem =
+      chunk_problem(weight, component, chunk, place_of(weight, component, chunk).offset);
+  problem.what = fault.what();
+  problem.found = fault.found;
+  problem.want = fault.want;
+  return problem;
 }
 
 void ArtifactReader::check_chunk(const StoredWeight& weight, const StoredComponent& component,
                                  std::uint64_t chunk) const {
-  const std::uint64_t begin = component.chunk_begin(chunk);
-  const std::uint64_t size = component.chunk_end(chunk) - begin;
-  check_chunk(weight, component, chunk,
-              mapping_.bytes().subspan(file_offset(component) + begin, size));
+  const ChunkPlace place = place_of(weight, component, chunk);
+  check_chunk(weight, component, chunk, mapping_.bytes().subspan(place.offset, place.size));
 }
 
 void ArtifactReader::check_chunk(const StoredWeight& weight, const StoredComponent& component,
@@ -158,26 +257,24 @@ void ArtifactReader::check_chunk(const StoredWeight& weight, const StoredCompone
 void ArtifactReader::read_and_check_chunk(const StoredWeight& weight,
                                           const StoredComponent& component, std::uint64_t chunk,
                                           std::span<std::byte> buffer) const {
-  if (read_digest(component, chunk, buffer) != stored_digest(component, chunk))
+  const ChunkPlace place = place_of(weight, component, chunk);
+  if (read_digest(place, buffer) != stored_digest(component, chunk))
     throw Error(damaged_chunk(weight, component, chunk));
 }
 
 /// What the sums say. Read rather than mapped, as the file may have been cut since it was opened.
 Digest ArtifactReader::stored_digest(const StoredComponent& component, std::uint64_t chunk) const {
   Digest digest;
-  file_.read(data_start_ + index_bytes_ + sizeof(Digest) * (component.first_digest + chunk),
-             digest);
+  file_.read(data_start_ + index_bytes_ + sum_offset(component, chunk, plain_digests_), digest);
   return digest;
 }
 
 /// Digest of a chunk's bytes in the file.
-Digest ArtifactReader::read_digest(const StoredComponent& component, std::uint64_t chunk,
-                                   std::span<std::byte> buffer) const {
+Digest ArtifactReader::read_digest(const ChunkPlace& place, std::span<std::byte> buffer) const {
   Hasher hasher;
-  const std::uint64_t end = component.chunk_end(chunk);
-  for (std::uint64_t at = component.chunk_begin(chunk); at < end;) {
-    const auto piece = buffer.first(std::min<std::uint64_t>(buffer.size(), end - at));
-    file_.read(file_offset(component) + at, piece);
+  for (std::uint64_t at = 0; at < place.size;) {
+    const auto piece = buffer.first(std::min<std::uint64_t>(buffer.size(), place.size - at));
+    file_.read(place.offset + at, piece);
     hasher.update(piece);
     at += piece.size();
   }

@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
+#include <optional>
+#include <stdexcept>
 #include <string>
 
 #include "artifact_place.h"
@@ -20,9 +23,32 @@ std::span<const std::byte> bytes_of(const std::string& text) {
 }  // namespace
 
 ArtifactWriter::ArtifactWriter(AtomicFile& file, const ArtifactLayout& layout)
-    : file_(file), layout_(layout), digests_(layout.chunk_count), known_(layout.chunk_count, 0) {
+    : file_(file),
+      layout_(layout),
+      digests_(layout.chunk_count),
+      known_(layout.chunk_count, 0),
+      plain_(plain_digests(layout.index)) {
+  frames_.reserve(layout.chunk_count - plain_);
+  next_frame_ = layout.file_bytes;
+  for (const StoredWeight& weight : layout.index.weights)
+    for (const StoredComponent& stored : weight.components)
+      if (stored.compressed())
+        next_frame_ = std::min(next_frame_, layout.header_bytes + stored.offset);
   // A fresh file reads as zeros, so padding needs no writing.
   file_.allocate(layout_.file_bytes);
+}
+
+/// Where a true byte of a component is written. Bytes that are to be compressed are kept at the end
+/// of the room for their chunk's frame, so that not even a frame that is written while they are
+/// read can reach those that were not read.
+std::uint64_t ArtifactWriter::place_of(const StoredComponent& stored, std::uint64_t offset) const {
+  const std::uint64_t begin = layout_.header_bytes + stored.offset;
+  if (!stored.compressed()) return begin + offset;
+  const std::uint64_t chunk = offset / stored.chunk_bytes;
+  const std::uint64_t chunk_begin = stored.chunk_begin(chunk);
+  const std::uint64_t size = stored.chunk_end(chunk) - chunk_begin;
+  const std::uint64_t room = chunk == 0 ? 0 : chunk * *frame_bound(stored.chunk_bytes);
+  return begin + room + (*frame_bound(size) - size) + (offset - chunk_begin);
 }
 
 void ArtifactWriter::write(std::size_t weight, std::size_t component, std::uint64_t offset,
@@ -34,7 +60,14 @@ void ArtifactWriter::write(std::size_t weight, std::size_t component, std::uint6
                  .field = stored.entry,
                  .found = fmt::format("{} bytes at offset {}", bytes.size(), offset),
                  .want = fmt::format("{} bytes in all", stored.component.bytes)});
-  file_.write(layout_.header_bytes + stored.offset + offset, bytes);
+  while (!bytes.empty()) {
+    std::uint64_t size = bytes.size();
+    if (stored.compressed())  // the room of a chunk's frame is larger than the chunk
+      size = std::min(size, stored.chunk_end(offset / stored.chunk_bytes) - offset);
+    file_.write(place_of(stored, offset), bytes.first(size));
+    offset += size;
+    bytes = bytes.subspan(size);
+  }
 }
 
 void ArtifactWriter::set_digest(std::size_t weight, std::size_t component, std::uint64_t chunk,
@@ -44,11 +77,63 @@ void ArtifactWriter::set_digest(std::size_t weight, std::size_t component, std::
   known_[stored.first_digest + chunk] = 1;
 }
 
+void ArtifactWriter::set_frame(std::size_t weight, std::size_t component, std::uint64_t chunk,
+                               std::uint64_t size, const Digest& digest) {
+  const StoredComponent& stored = layout_.index.weights[weight].components[component];
+  if (stored.first_digest + chunk != plain_ + frames_.size())
+    throw std::logic_error("a frame is out of its turn");
+  digests_[plain_ + frames_.size()] = digest;
+  frames_.push_back(size);
+  next_frame_ += size;
+}
+
+void ArtifactWriter::compress_written(std::size_t weight, std::size_t component,
+                                      FrameCompressor& compressor) {
+  const StoredComponent& stored = layout_.index.weights[weight].components[component];
+  for (std::uint64_t chunk = 0; chunk < stored.chunks(); ++chunk)
+    compress_chunk(weight, component, chunk, compressor);
+}
+
+void ArtifactWriter::compress_chunk(std::size_t weight, std::size_t component, std::uint64_t chunk,
+                                    FrameCompressor& compressor) {
+  const StoredWeight& described = layout_.index.weights[weight];
+  const StoredComponent& stored = described.components[component];
+  Hasher hasher;
+  std::uint64_t size = 0;
+  const FrameCompressor::Sink sink = [&](std::span<const std::byte> bytes) {
+    hasher.update(bytes);
+    write_frame(next_frame_ + size, bytes);
+    size += bytes.size();
+  };
+  compressor.begin(frame_content(described, stored, chunk), described.asked.compress.level);
+  buffer_.resize(kReadBackBytes);
+  for (std::uint64_t at = stored.chunk_begin(chunk); at < stored.chunk_end(chunk);) {
+    const std::uint64_t left = stored.chunk_end(chunk) - at;
+    const auto piece = std::span(buffer_).first(std::min<std::uint64_t>(buffer_.size(), left));
+    file_.read(place_of(stored, at), piece);
+    compressor.add(piece, sink);
+    at += piece.size();
+  }
+  set_frame(weight, component, chunk, size, hasher.digest());
+}
+
+/// Components that were written and not yet compressed.
+void ArtifactWriter::compress_rest() {
+  std::optional<FrameCompressor> compressor;
+  for (const ComponentNumber number : in_data_order(layout_.index)) {
+    const StoredComponent& stored = number.in(layout_.index);
+    if (!stored.compressed() || stored.first_digest < plain_ + frames_.size()) continue;
+    if (!compressor) compressor.emplace();
+    compress_written(number.weight, number.component, *compressor);
+  }
+}
+
 void ArtifactWriter::read_back_digests() {
   std::vector<std::byte> buffer(kReadBackBytes);
   Hasher hasher;
   for (const ComponentNumber number : in_data_order(layout_.index)) {
     const StoredComponent& stored = number.in(layout_.index);
+    if (stored.compressed()) break;  // the last class
     for (std::uint64_t chunk = 0; chunk < stored.chunks(); ++chunk) {
       if (known_[stored.first_digest + chunk] != 0) continue;
       hasher.reset();
@@ -66,19 +151,48 @@ void ArtifactWriter::read_back_digests() {
   }
 }
 
-void ArtifactWriter::finish() {
-  read_back_digests();
-  std::vector<std::byte> sums(layout_.sums_bytes);
-  for (std::size_t i = 0; i < digests_.size(); ++i)
-    std::copy(digests_[i].begin(), digests_[i].end(), sums.begin() + std::ptrdiff_t(16 * i));
-  file_.write(layout_.header_bytes + layout_.index_bytes, sums);
+std::vector<std::byte> ArtifactWriter::render_sums(const ArtifactLayout& layout) const {
+  std::vector<std::byte> sums(layout.sums_bytes);
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < digests_.size(); ++i) {
+    std::copy(digests_[i].begin(), digests_[i].end(), sums.begin() + std::ptrdiff_t(at));
+    at += sizeof(Digest);
+    if (i < plain_) continue;
+    for (unsigned shift = 0; shift < 64; shift += 8)
+      sums[at++] = static_cast<std::byte>(frames_[i - plain_] >> shift & 0xFF);
+  }
+  return sums;
+}
 
-  ArtifactIndex index = layout_.index;
-  index.sums = xxh3_128(sums);
-  std::string json = to_json(index);
-  json.resize(layout_.index_bytes, ' ');
-  file_.write(layout_.header_bytes, bytes_of(json));
-  file_.write(0, bytes_of(render_header(layout_, xxh3_128(bytes_of(json)))));
+/// The layout with the sizes that frames turned out to have.
+ArtifactLayout ArtifactWriter::true_layout() const {
+  ArtifactLayout layout = layout_;
+  if (!layout.has_bounds) return layout;
+  for (StoredWeight& weight : layout.index.weights)
+    for (StoredComponent& stored : weight.components) {
+      if (!stored.compressed()) continue;
+      const auto first = frames_.begin() + std::ptrdiff_t(stored.first_digest - plain_);
+      stored.stored_bytes =
+          std::accumulate(first, first + std::ptrdiff_t(stored.chunks()), std::uint64_t{0});
+    }
+  settle_sizes(layout);
+  layout.has_bounds = false;
+  return layout;
+}
+
+ArtifactLayout ArtifactWriter::finish() {
+  read_back_digests();
+  compress_rest();
+  ArtifactLayout layout = true_layout();
+  const std::vector<std::byte> sums = render_sums(layout);
+  file_.write(layout.header_bytes + layout.index_bytes, sums);
+  layout.index.sums = xxh3_128(sums);
+  std::string json = to_json(layout.index);
+  json.resize(layout.index_bytes, ' ');
+  file_.write(layout.header_bytes, bytes_of(json));
+  file_.write(0, bytes_of(render_header(layout, xxh3_128(bytes_of(json)))));
+  if (layout.file_bytes != layout_.file_bytes) file_.truncate(layout.file_bytes);
+  return layout;
 }
 
 }  // namespace synps

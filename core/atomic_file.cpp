@@ -179,6 +179,11 @@ void AtomicFile::allocate(std::uint64_t size) {
     throw io_error(path_, fmt::format("cannot reserve {} bytes", size), error);
 }
 
+void AtomicFile::truncate(std::uint64_t size) {
+  if (const int error = retry([&] { return os_->truncate(descriptor_, size); }); error < 0)
+    throw io_error(path_, fmt::format("cannot cut the file to {} bytes", size), error);
+}
+
 void AtomicFile::write(std::uint64_t offset, std::span<const std::byte> bytes) {
   write_fully(*os_, descriptor_, path_, offset, bytes);
 }

@@ -1,6 +1,8 @@
 #include "synps/form.h"
 
 #include <array>
+#include <charconv>
+#include <system_error>
 
 #include "name_table.h"
 
@@ -18,6 +20,8 @@ constexpr NameTable<ResidencyRequest, 3> kResidencyRequests{
     {{{ResidencyRequest::automatic, "auto"},
       {ResidencyRequest::heap, "heap"},
       {ResidencyRequest::mapped, "mapped"}}}};
+constexpr NameTable<Compression, 2> kCompressions{
+    {{{Compression::none, "none"}, {Compression::zstd, "zstd"}}}};
 constexpr NameTable<Encoding::Kind, 3> kEncodings{
     {{{Encoding::Kind::keep_as_stored, "keep_as_stored"},
       {Encoding::Kind::dequantize_to, "dequantize_to"},
@@ -58,6 +62,13 @@ std::string_view to_string(OrderRequest value) noexcept {
 std::string_view to_string(ResidencyRequest value) noexcept {
   return kResidencyRequests.name(value);
 }
+std::string_view to_string(Compression compression) noexcept {
+  return kCompressions.name(compression);
+}
+std::string to_string(const CompressRequest& request) {
+  std::string text(to_string(request.method));
+  return request.method == Compression::none ? text : text + ":" + std::to_string(request.level);
+}
 std::optional<Order> order_from(std::string_view name) noexcept {
   return kOrders.value(name);
 }
@@ -74,13 +85,32 @@ std::optional<ResidencyRequest> residency_request_from(std::string_view name) no
   return kResidencyRequests.value(name);
 }
 
-WeightForm resolve_packed_form(const FormRequest& request, bool converts,
-                               const std::string& codec) {
+std::optional<Compression> compression_from(std::string_view name) noexcept {
+  return kCompressions.value(name);
+}
+
+std::optional<CompressRequest> compress_request_from(std::string_view text) noexcept {
+  if (text == "none") return CompressRequest{};
+  if (text == "zstd") return CompressRequest{Compression::zstd, kDefaultZstdLevel};
+  constexpr std::string_view kPrefix = "zstd:";
+  if (!text.starts_with(kPrefix)) return std::nullopt;
+  const std::string_view digits = text.substr(kPrefix.size());
+  int level = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), level);
+  // One way to write a level: no sign, no leading zero.
+  const bool plain = error == std::errc{} && end == digits.data() + digits.size() &&
+                     digits.front() >= '1' && digits.front() <= '9';
+  if (!plain || level < kMinZstdLevel || level > kMaxZstdLevel) return std::nullopt;
+  return CompressRequest{Compression::zstd, level};
+}
+
+WeightForm resolve_packed_form(const FormRequest& request, bool converts, const std::string& codec,
+                               Compression compression) {
   WeightForm form;
   if (converts) form.encoding = {Encoding::Kind::requantize_to, codec};
   form.orientation = request.orientation;
-  form.residency =
-      request.residency == ResidencyRequest::heap ? Residency::heap : Residency::mapped;
+  const bool heap = request.residency == ResidencyRequest::heap || compression != Compression::none;
+  form.residency = heap ? Residency::heap : Residency::mapped;
   return form;
 }
 

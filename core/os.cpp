@@ -110,6 +110,10 @@ int Os::allocate(int descriptor, std::uint64_t size) {
   return result_of(::ftruncate(descriptor, static_cast<off_t>(size)));
 }
 
+int Os::truncate(int descriptor, std::uint64_t size) {
+  return result_of(::ftruncate(descriptor, static_cast<off_t>(size)));
+}
+
 int Os::sync(int descriptor) {
   return result_of(::fsync(descriptor));
 }

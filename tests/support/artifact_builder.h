@@ -28,6 +28,7 @@ struct WeightToStore {
   std::vector<std::byte> bytes;
   ResidencyRequest residency = ResidencyRequest::automatic;
   bool is_volatile = false;
+  CompressRequest compress{};
 };
 
 inline StoredWeight describe_weight(const WeightToStore& from, const CodecRegistry& codecs) {
@@ -35,6 +36,9 @@ inline StoredWeight describe_weight(const WeightToStore& from, const CodecRegist
   stored.weight = {from.path, from.shape, from.dtype};
   stored.source = encoding_name(from.dtype);
   stored.asked.residency = from.residency;
+  stored.asked.compress = from.compress;
+  const Compression compression =
+      from.shape.elements() == 0 ? Compression::none : from.compress.method;
   if (dtype_is_float(from.dtype)) {
     stored.compute = "f32";
     stored.scheme = Scheme{};
@@ -46,8 +50,9 @@ inline StoredWeight describe_weight(const WeightToStore& from, const CodecRegist
     // The bytes are the source's; where a codec decodes them, the artifact names it.
     const Codec* dense = codecs.for_dtype(from.dtype);
     stored.codec = dense != nullptr ? CodecRef::of(dense->info()) : CodecRef::keep();
-    stored.form = resolve_packed_form(stored.asked, false, stored.codec.id());
+    stored.form = resolve_packed_form(stored.asked, false, stored.codec.id(), compression);
     StoredComponent values;
+    values.compression = compression;
     values.component = {"values", from.dtype, from.shape, from.bytes.size(), false};
     stored.components.push_back(values);
     return stored;
@@ -58,10 +63,11 @@ inline StoredWeight describe_weight(const WeightToStore& from, const CodecRegist
   stored.scheme->format = codec->info().id();
   stored.lossless = codec->info().stores_exactly(from.dtype);
   const bool converts = codec->info().dense_dtype != from.dtype;
-  stored.form = resolve_packed_form(stored.asked, converts, codec->info().id());
+  stored.form = resolve_packed_form(stored.asked, converts, codec->info().id(), compression);
   for (Component& component : codec->components(stored.weight)) {
     StoredComponent placed;
     placed.component = std::move(component);
+    placed.compression = compression;
     stored.components.push_back(std::move(placed));
   }
   return stored;

@@ -27,8 +27,9 @@ class FaultyOs : public Os {
     rename,
     unlink,
     map,
+    truncate,
   };
-  static constexpr std::size_t kCalls = 11;
+  static constexpr std::size_t kCalls = 12;
 
   static constexpr std::array<Call, kCalls> all_calls() {
     std::array<Call, kCalls> calls{};
@@ -38,7 +39,7 @@ class FaultyOs : public Os {
   static std::string name(Call call) {
     static constexpr std::array<const char*, kCalls> kNames = {
         "open", "close", "pread",  "pwrite", "status", "allocate",
-        "sync", "lock",  "rename", "unlink", "map"};
+        "sync", "lock",  "rename", "unlink", "map",    "truncate"};
     return kNames[static_cast<std::size_t>(call)];
   }
 
@@ -87,6 +88,9 @@ class FaultyOs : public Os {
   }
   int allocate(int descriptor, std::uint64_t size) override {
     return faulty(Call::allocate) ? fault_.error : Os::allocate(descriptor, size);
+  }
+  int truncate(int descriptor, std::uint64_t size) override {
+    return faulty(Call::truncate) ? fault_.error : Os::truncate(descriptor, size);
   }
   int sync(int descriptor) override {
     return faulty(Call::sync) ? fault_.error : Os::sync(descriptor);

@@ -36,15 +36,18 @@ struct StoredComponent {
   Component component{};
   std::string entry{};  ///< name of its safetensors entry
   Order order = Order::rows1;
+  Compression compression = Compression::none;
   std::uint64_t offset = 0;        ///< bytes, from the start of the data section
-  std::uint64_t stored_bytes = 0;  ///< bytes of the entry, zero padding included
+  std::uint64_t stored_bytes = 0;  ///< bytes of the entry: with zero padding, or of all frames
   std::uint64_t chunk_rows = 0;    ///< rows of the weight in a full chunk
   std::uint64_t chunk_bytes = 0;   ///< true bytes of a full chunk; the last one ends the entry
   std::uint64_t first_digest = 0;  ///< index of its first chunk's digest in __synps_sums__
 
+  bool compressed() const noexcept { return compression != Compression::none; }
   /// Chunks the entry has: none for an entry without bytes.
   std::uint64_t chunks() const noexcept;
-  /// Byte range of chunk `i` in the entry; the last one includes the padding.
+  /// Byte range of chunk `i`: in the entry, the last one with the padding; of a compressed
+  /// component, in its true bytes.
   std::uint64_t chunk_begin(std::uint64_t i) const noexcept { return i * chunk_bytes; }
   std::uint64_t chunk_end(std::uint64_t i) const noexcept;
 };
@@ -90,17 +93,20 @@ struct ValueScheme {
 /// The content of `__synps__`.
 struct ArtifactIndex {
   std::uint64_t version = kArtifactVersion;
-  Digest header{};  ///< of the length field and the header, the digits of synps.index as zeros
-  Digest sums{};    ///< of __synps_sums__, padding included
+  Digest header{};     ///< of the length field and the header, the digits of synps.index as zeros
+  Digest sums{};       ///< of __synps_sums__, padding included
+  std::string zstd{};  ///< version that made the frames; "" where nothing is compressed
   /// The first that covers a path and claims a value is the one that holds for it.
   std::vector<ValueScheme> values{};
   std::vector<StoredWeight> weights{};  ///< by the bytes of the path
 
   /// Of all components, padding included.
   std::uint64_t stored_bytes() const noexcept;
+  bool has_compressed() const noexcept;
 };
 
-/// Canonical JSON, not padded. Its length does not depend on the digests' values.
+/// Canonical JSON, not padded. Its length depends neither on the digests' values nor on the places
+/// and stored sizes of compressed components.
 std::string to_json(const ArtifactIndex& index);
 
 /// The reverse. Throws Error(artifact), naming `file` and the field, for anything that to_json

@@ -19,7 +19,8 @@ struct ArtifactContents {
   std::vector<ValueScheme> values{};              ///< any order
 };
 
-/// Where every byte of an artifact goes, known before a value is read.
+/// Where every byte of an artifact goes, known before a value is read. Compressed components come
+/// last; for them it says the most that they can take, until ArtifactWriter::finish() knows better.
 struct ArtifactLayout {
   ArtifactIndex index{};                          ///< weights by path, components placed
   std::map<std::string, std::string> metadata{};  ///< as it will be written; synps.index is zeros
@@ -29,6 +30,7 @@ struct ArtifactLayout {
   std::uint64_t sums_bytes = 0;   ///< of the padded sums entry
   std::uint64_t chunk_count = 0;  ///< digests in the sums
   std::uint64_t file_bytes = 0;   ///< of the whole file
+  bool has_bounds = false;        ///< file_bytes and compressed components are upper bounds
 };
 
 /// Bytes of packed rows, which only the codec knows; the layout needs them for chunks.
@@ -61,6 +63,10 @@ class CodecRowBytes final : public RowBytes {
 /// `synps.`, Error(limit) when the header would be longer than safetensors allows (100,000,000
 /// bytes) or a size does not fit 62 bits.
 ArtifactLayout lay_out(ArtifactContents contents, const RowBytes& row_bytes);
+
+/// Gives components their places, and header and file their sizes, after stored sizes of compressed
+/// components have changed.
+void settle_sizes(ArtifactLayout& layout);
 
 /// The header's bytes, length field included, padded to layout.header_bytes. `index_digest` goes
 /// into `synps.index`; an all-zero digest gives the form that the header's own digest is taken of.

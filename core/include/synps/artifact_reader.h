@@ -10,6 +10,7 @@
 #include "synps/artifact_index.h"
 #include "synps/codec_registry.h"
 #include "synps/file.h"
+#include "synps/frame.h"
 
 namespace synps {
 
@@ -35,19 +36,30 @@ class ArtifactReader {
   /// The weight of that path, or null.
   const StoredWeight* find(std::string_view path) const noexcept;
 
-  /// True bytes of a component, mapped. Valid as long as the reader.
-  std::span<const std::byte> bytes(const StoredComponent& component) const noexcept;
-  /// Offset in the file of a component's first byte.
+  /// True bytes of a component, mapped. Valid as long as the reader. Throws Error(usage) for a
+  /// compressed component: its bytes are nowhere in the file (ComponentReader inflates them).
+  std::span<const std::byte> bytes(const StoredComponent& component) const;
+  /// Offset in the file of a component's first stored byte.
   std::uint64_t file_offset(const StoredComponent& component) const noexcept {
     return data_start_ + component.offset;
   }
 
-  /// Compares a chunk's bytes with its digest. Throws Error(artifact) naming weight, component,
-  /// rows and offset.
+  /// Where a chunk is stored.
+  struct ChunkPlace {
+    std::uint64_t offset = 0;  ///< in the file
+    std::uint64_t size = 0;    ///< stored bytes: with padding, or of the frame
+  };
+  /// Throws Error(artifact) when the sums say a size that the chunk's frame cannot have, so that no
+  /// memory need be taken for what a lying artifact announces.
+  ChunkPlace place_of(const StoredWeight& weight, const StoredComponent& component,
+                      std::uint64_t chunk) const;
+
+  /// Compares a chunk's stored bytes with its digest. Throws Error(artifact) naming weight,
+  /// component, rows and offset.
   void check_chunk(const StoredWeight& weight, const StoredComponent& component,
                    std::uint64_t chunk) const;
 
-  /// The same for bytes that the caller has read: all of the chunk, padding included.
+  /// The same for stored bytes that the caller has read: all of the chunk, padding included.
   void check_chunk(const StoredWeight& weight, const StoredComponent& component,
                    std::uint64_t chunk, std::span<const std::byte> bytes) const;
 
@@ -56,10 +68,14 @@ class ArtifactReader {
   void read_and_check_chunk(const StoredWeight& weight, const StoredComponent& component,
                             std::uint64_t chunk, std::span<std::byte> buffer) const;
 
+  /// The error of a chunk whose frame is not what the format wants.
+  Problem bad_frame(const StoredWeight& weight, const StoredComponent& component,
+                    std::uint64_t chunk, const FrameFault& fault) const;
+
   /// Looks at every byte: header against index, names and offsets of every entry, padding, the
-  /// sums and all chunks. Returns the problems, none when the file is sound. With `codecs`, also
-  /// that the components of codecs known there are what the codec would store. `progress` hears of
-  /// bytes as they have been looked at, and may throw. Throws Error(io).
+  /// sums and all chunks, whose frames it inflates. Returns the problems, none when the file is
+  /// sound. With `codecs`, also that the components of codecs known there are what the codec would
+  /// store. `progress` hears of bytes as they have been looked at, and may throw. Throws Error(io).
   std::vector<Problem> check_all(
       const CodecRegistry* codecs = nullptr,
       const std::function<void(std::uint64_t)>& progress = nullptr) const;
@@ -68,9 +84,14 @@ class ArtifactReader {
   std::string open_header();
   void open_index(const std::string& header);
   void check_bounds() const;
+  void check_digest_numbers() const;
+  void read_frame_sizes();
   std::uint64_t data_size() const noexcept { return file_.size() - data_start_; }
+  Problem chunk_problem(const StoredWeight& weight, const StoredComponent& component,
+                        std::uint64_t chunk, std::uint64_t offset) const;
   Problem damaged_chunk(const StoredWeight& weight, const StoredComponent& component,
                         std::uint64_t chunk) const;
+  std::uint64_t frame_end(const StoredComponent& component, std::uint64_t chunk) const noexcept;
   void check_header(std::vector<Problem>& problems) const;
   void check_placement(std::vector<Problem>& problems) const;
   void check_codecs(const CodecRegistry& codecs, std::vector<Problem>& problems) const;
@@ -78,8 +99,7 @@ class ArtifactReader {
   void check_sums(const std::function<void(std::uint64_t)>& progress,
                   std::vector<Problem>& problems) const;
   Digest stored_digest(const StoredComponent& component, std::uint64_t chunk) const;
-  Digest read_digest(const StoredComponent& component, std::uint64_t chunk,
-                     std::span<std::byte> buffer) const;
+  Digest read_digest(const ChunkPlace& place, std::span<std::byte> buffer) const;
 
   InputFile file_;
   Mapping mapping_;
@@ -89,6 +109,10 @@ class ArtifactReader {
   std::uint64_t index_bytes_ = 0;
   std::uint64_t sums_bytes_ = 0;
   Digest index_digest_{};
+  std::uint64_t plain_digests_ = 0;  ///< chunks of components that are not compressed
+  /// By compressed chunk, in the sequence of their digests: where its frame ends in its component,
+  /// as the unverified sums say; not more than 2^63.
+  std::vector<std::uint64_t> frame_ends_;
 };
 
 }  // namespace synps

@@ -6,11 +6,19 @@
 
 #include "synps/artifact_layout.h"
 #include "synps/file.h"
+#include "synps/frame_compressor.h"
 
 namespace synps {
 
 /// Puts an artifact's bytes at the places its layout names. write() and set_digest() may be called
 /// from any number of threads, for ranges that do not overlap.
+///
+/// Compressed components lie one behind the other, so that the place of a frame depends on all
+/// before it. There are two ways to write one:
+/// - write() its true bytes. They wait at a place that no frame before them reaches, until
+///   compress_written() or finish() makes frames of them;
+/// - make frames and put each at next_frame(): those of one thread, or of several that take turns.
+/// Either way frames come in data order.
 class ArtifactWriter {
  public:
   /// `file` outlives the writer. Allocates the whole file.
@@ -21,21 +29,48 @@ class ArtifactWriter {
              std::span<const std::byte> bytes);
 
   /// Tells the digest of a chunk that the caller has hashed while writing it (for the last chunk:
-  /// true bytes and padding). Chunks that nobody tells are read back by finish().
+  /// true bytes and padding). Chunks that nobody tells are read back by finish(). Not for
+  /// compressed components.
   void set_digest(std::size_t weight, std::size_t component, std::uint64_t chunk,
                   const Digest& digest);
 
-  /// Writes sums, index and header. Every true byte must have been written. Does not commit the
-  /// file.
-  void finish();
+  /// Offset in the file of the next frame.
+  std::uint64_t next_frame() const noexcept { return next_frame_; }
+  /// Writes bytes of a frame. `offset` is in the file, not before what next_frame() was when the
+  /// frame had its turn.
+  void write_frame(std::uint64_t offset, std::span<const std::byte> bytes) {
+    file_.write(offset, bytes);
+  }
+  /// Says that the frame at next_frame() is the one of this chunk, which is the next in data order,
+  /// and that it has `size` bytes. They may be written later.
+  void set_frame(std::size_t weight, std::size_t component, std::uint64_t chunk, std::uint64_t size,
+                 const Digest& digest);
+
+  /// Makes frames of the true bytes of a component, all of which were written; it is the next in
+  /// data order. Takes the level from what was asked of the weight.
+  void compress_written(std::size_t weight, std::size_t component, FrameCompressor& compressor);
+
+  /// Writes sums, index and header, and cuts the file to its size. Every true byte must have been
+  /// written. Does not commit the file. Returns the layout with the true sizes.
+  ArtifactLayout finish();
 
  private:
+  std::uint64_t place_of(const StoredComponent& stored, std::uint64_t offset) const;
+  void compress_chunk(std::size_t weight, std::size_t component, std::uint64_t chunk,
+                      FrameCompressor& compressor);
+  void compress_rest();
   void read_back_digests();
+  std::vector<std::byte> render_sums(const ArtifactLayout& layout) const;
+  ArtifactLayout true_layout() const;
 
   AtomicFile& file_;
   const ArtifactLayout& layout_;
   std::vector<Digest> digests_;
   std::vector<std::uint8_t> known_;
+  std::uint64_t plain_ = 0;            ///< digests of components that are not compressed
+  std::vector<std::uint64_t> frames_;  ///< sizes of the frames that have their place
+  std::uint64_t next_frame_ = 0;
+  std::vector<std::byte> buffer_;  ///< of compress_written() and finish()
 };
 
 }  // namespace synps

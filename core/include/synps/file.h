@@ -91,6 +91,8 @@ class AtomicFile {
   const std::string& temporary_path() const noexcept { return temporary_; }
   /// Reserves `size` bytes on disk and sets the file's size. Throws Error(io).
   void allocate(std::uint64_t size);
+  /// Cuts the file to `size` bytes, which it has. Throws Error(io).
+  void truncate(std::uint64_t size);
   /// Thread-safe for ranges that do not overlap. Throws Error(io).
   void write(std::uint64_t offset, std::span<const std::byte> bytes);
   void read(std::uint64_t offset, std::span<std::byte> out) const;

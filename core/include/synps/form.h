@@ -26,6 +26,24 @@ enum class Orientation : std::uint8_t { out_in, in_out };
 
 enum class Residency : std::uint8_t { heap, mapped };
 
+/// How the chunks of a component are stored. Names are part of the format.
+enum class Compression : std::uint8_t {
+  none,
+  zstd,  ///< one frame a chunk
+};
+
+/// How a policy wants components stored.
+struct CompressRequest {
+  Compression method = Compression::none;
+  int level = 0;  ///< of zstd, from kMinZstdLevel to kMaxZstdLevel; 0 without compression
+
+  bool operator==(const CompressRequest&) const = default;
+};
+
+inline constexpr int kMinZstdLevel = 1;
+inline constexpr int kMaxZstdLevel = 19;  ///< higher ones only widen a window that frames lack
+inline constexpr int kDefaultZstdLevel = 3;
+
 /// What a policy asks for; `automatic` leaves the choice to the resolver.
 enum class OrderRequest : std::uint8_t { automatic, as_stored };
 enum class ResidencyRequest : std::uint8_t { automatic, heap, mapped };
@@ -35,6 +53,7 @@ struct FormRequest {
   OrderRequest order = OrderRequest::automatic;
   ResidencyRequest residency = ResidencyRequest::automatic;
   Orientation orientation = Orientation::out_in;
+  CompressRequest compress{};
 
   bool operator==(const FormRequest&) const = default;
 };
@@ -55,16 +74,23 @@ std::string_view to_string(Orientation orientation) noexcept;
 std::string_view to_string(Residency residency) noexcept;
 std::string_view to_string(OrderRequest request) noexcept;      ///< "auto", "as_stored"
 std::string_view to_string(ResidencyRequest request) noexcept;  ///< "auto", "heap", "mapped"
+std::string_view to_string(Compression compression) noexcept;
+std::string to_string(const CompressRequest& request);  ///< "none", "zstd:3"
 std::optional<Encoding> encoding_from(std::string_view text);
 std::optional<Order> order_from(std::string_view name) noexcept;
 std::optional<Orientation> orientation_from(std::string_view name) noexcept;
 std::optional<Residency> residency_from(std::string_view name) noexcept;
 std::optional<OrderRequest> order_request_from(std::string_view name) noexcept;
 std::optional<ResidencyRequest> residency_request_from(std::string_view name) noexcept;
+std::optional<Compression> compression_from(std::string_view name) noexcept;
+/// "none", "zstd" (of the default level) or "zstd:LEVEL" with a level that is allowed.
+std::optional<CompressRequest> compress_request_from(std::string_view text) noexcept;
 
 /// The form of a freshly packed weight whose source encoding becomes `codec` (`package:export`).
-/// `converts`: the bytes are re-encoded rather than copied. Residency left to us is mapped: the
-/// file is already there, and mapping costs nothing until a page is used.
-WeightForm resolve_packed_form(const FormRequest& request, bool converts, const std::string& codec);
+/// `converts`: the bytes are re-encoded rather than copied. `compression`: how its components are
+/// stored. Residency left to us is mapped: the file is already there, and mapping costs nothing
+/// until a page is used. Compressed bytes are of no use where they are mapped: heap.
+WeightForm resolve_packed_form(const FormRequest& request, bool converts, const std::string& codec,
+                               Compression compression = Compression::none);
 
 }  // namespace synps

@@ -50,6 +50,8 @@ class Os {
   virtual int real_path(const std::string& path, std::string& resolved);
   /// Reserves blocks for [0, size) and extends the file to it.
   virtual int allocate(int descriptor, std::uint64_t size);
+  /// Sets the file's size and gives back the blocks behind it.
+  virtual int truncate(int descriptor, std::uint64_t size);
   virtual int sync(int descriptor);
   /// An exclusive advisory lock, without waiting: -EWOULDBLOCK when another process holds it.
   virtual int lock(int descriptor);

@@ -1,9 +1,8 @@
 // Whatever happens to an artifact's bytes is found and named.
 
 #include <doctest/doctest.h>
-#include <fcntl.h>
-#include <unistd.h>
 
+#include "artifact_patient.h"
 #include "artifact_samples.h"
 #include "synps/artifact_reader.h"
 #include "temp_dir.h"
@@ -12,51 +11,13 @@ namespace synps {
 namespace {
 
 using testing::HalfByteRows;
+using testing::Patient;
+using testing::problems_of;
 using testing::read_file;
 using testing::small_contents;
 using testing::TempDir;
 using testing::write_artifact;
 using testing::write_file;
-
-/// The problems of the file, whether they keep it from opening or not.
-std::vector<Problem> problems_of(const std::string& path) {
-  try {
-    return ArtifactReader(path).check_all();
-  } catch (const Error& error) {
-    CHECK(error.code() == ErrorCode::artifact);
-    return error.problems();
-  }
-}
-
-/// A file whose bytes are changed in place, one at a time.
-class Patient {
- public:
-  explicit Patient(std::string path)
-      : path_(std::move(path)), bytes_(read_file(path_)), file_(::open(path_.c_str(), O_RDWR)) {
-    REQUIRE(file_ >= 0);
-  }
-  ~Patient() { ::close(file_); }
-
-  std::size_t size() const { return bytes_.size(); }
-  std::vector<Problem> with_byte(std::size_t at, char value) {
-    put(at, value);
-    auto problems = problems_of(path_);
-    put(at, bytes_[at]);
-    return problems;
-  }
-  std::vector<Problem> with_flip(std::size_t at, unsigned bit) {
-    return with_byte(at, static_cast<char>(bytes_[at] ^ (1 << bit)));
-  }
-
- private:
-  void put(std::size_t at, char value) {
-    REQUIRE(::pwrite(file_, &value, 1, static_cast<off_t>(at)) == 1);
-  }
-
-  std::string path_;
-  std::string bytes_;
-  int file_;
-};
 
 ArtifactContents tiny_contents() {
   ArtifactContents contents;

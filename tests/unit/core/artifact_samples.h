@@ -52,6 +52,14 @@ inline StoredWeight packed(std::string path, Shape shape, bool is_volatile = fal
   return weight;
 }
 
+/// The weight with every component compressed.
+inline StoredWeight compressed(StoredWeight weight, int level = kDefaultZstdLevel) {
+  weight.asked.compress = {Compression::zstd, level};
+  weight.form.residency = Residency::heap;
+  for (StoredComponent& stored : weight.components) stored.compression = Compression::zstd;
+  return weight;
+}
+
 inline ArtifactContents small_contents() {
   ArtifactContents contents;
   contents.weights = {
@@ -78,7 +86,7 @@ inline std::vector<std::byte> sample_bytes(std::size_t size, unsigned seed) {
   return bytes;
 }
 
-/// Writes the contents with sample_bytes and returns the layout.
+/// Writes the contents with sample_bytes and returns the layout, with true sizes.
 inline ArtifactLayout write_artifact(const std::string& path, ArtifactContents contents) {
   const ArtifactLayout layout = lay_out(std::move(contents), HalfByteRows());
   AtomicFile file(Os::posix(), path, {.replace = true});
@@ -88,9 +96,9 @@ inline ArtifactLayout write_artifact(const std::string& path, ArtifactContents c
       const auto& component = layout.index.weights[w].components[c].component;
       writer.write(w, c, 0, sample_bytes(component.bytes, static_cast<unsigned>(10 * w + c)));
     }
-  writer.finish();
+  ArtifactLayout written = writer.finish();
   file.commit();
-  return layout;
+  return written;
 }
 
 }  // namespace synps::testing
