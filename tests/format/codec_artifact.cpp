@@ -69,6 +69,34 @@ WeightToStore kept(const std::string& path, DType dtype, const Shape& shape) {
   return weight;
 }
 
+// The same codecs and dtypes with zstd: chunks of one segment and of several, one and more of them.
+void append_compressed(std::vector<WeightToStore>& weights) {
+  std::uint32_t seed = 1000;
+  for (const Codec* codec : builtin_registry().all()) {
+    const CodecInfo& info = codec->info();
+    if (!info.encodes) continue;
+    for (const Shape& shape : {Shape{}, Shape{3, 7}, Shape{9, 128}, Shape{2, 256}, Shape{70000}}) {
+      WeightToStore weight;
+      weight.path = fmt::format("zstd.{}.{}", info.id(), fmt::join(shape.extents(), "x"));
+      weight.shape = shape;
+      weight.codec = info.id();
+      weight.compress = {Compression::zstd, shape.rank() == 1 ? 9 : kDefaultZstdLevel};
+      if (!codec->supports({weight.path, shape, DType::f32}).ok) continue;
+      weight.values = matrix_values(shape, ++seed);
+      weights.push_back(weight);
+    }
+  }
+  for (const DType dtype : {DType::f64, DType::bf16, DType::f8_e4m3, DType::i64, DType::boolean}) {
+    WeightToStore weight =
+        kept(fmt::format("zstd.kept.{}", encoding_name(dtype)), dtype, {11, 25'000});
+    weight.compress = {Compression::zstd, kDefaultZstdLevel};
+    weights.push_back(weight);
+  }
+  WeightToStore empty = kept("zstd.empty", DType::f32, {0, 3});
+  empty.compress = {Compression::zstd, kDefaultZstdLevel};
+  weights.push_back(empty);
+}
+
 std::vector<WeightToStore> all_weights() {
   std::vector<WeightToStore> weights;
   std::uint32_t seed = 0;
@@ -93,6 +121,7 @@ std::vector<WeightToStore> all_weights() {
     edges.codec = info.id();
     weights.push_back(edges);
   }
+  append_compressed(weights);
   for (const DType dtype : {DType::f64, DType::f32, DType::f16, DType::bf16})
     weights.push_back(kept(fmt::format("kept.{}", encoding_name(dtype)), dtype, {3, 5}));
   for (const DType dtype : {DType::i64, DType::u8, DType::boolean, DType::i32})

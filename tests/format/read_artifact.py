@@ -1,12 +1,18 @@
 """An independent reader of synps artifacts, written from docs/format.md and docs/codecs.md alone.
 
-Python's standard library only, so without checksums. `read_artifact.py FILE` prints every weight.
+Python's standard library only, so without checksums of its own; compressed components need libzstd.
+`read_artifact.py FILE` prints every weight.
 """
 
 import array
+import ctypes
+import ctypes.util
+import functools
 import json
 import struct
 import sys
+
+SEGMENT = 1 << 20  # bytes that are split into byte planes at a time
 
 WIDTH = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2}  # bytes of the dtypes that decode to floats
 
@@ -108,8 +114,67 @@ def decode(weight, codec, parts):
     raise ValueError(f"{weight['path']}: unknown codec {codec}")
 
 
+@functools.cache
+def libzstd():
+    library = ctypes.CDLL(ctypes.util.find_library("zstd") or "libzstd.so.1")
+    library.ZSTD_decompress.restype = ctypes.c_size_t
+    library.ZSTD_decompress.argtypes = [ctypes.c_char_p, ctypes.c_size_t] * 2
+    return library
+
+
+def inflate(frame, size):
+    content = ctypes.create_string_buffer(size)
+    if libzstd().ZSTD_decompress(content, size, frame, len(frame)) != size:
+        raise ValueError("a frame does not hold its chunk")
+    return content.raw
+
+
+def join_planes(planes, width):
+    """Elements of `width` bytes from the planes of a chunk's segments."""
+    joined = bytearray(len(planes))
+    for at in range(0, len(planes), SEGMENT):
+        segment = planes[at:at + SEGMENT]
+        count = len(segment) // width
+        for p in range(width):
+            joined[at + p:at + len(segment):width] = segment[p * count:(p + 1) * count]
+    return bytes(joined)
+
+
+def frame_sizes(index, sums, component):
+    """Sizes of a compressed component's frames: they stand behind their digests, 24 bytes for each,
+    after the digests of all that is not compressed, 16 bytes each."""
+    plain = sum(chunks(part) for weight in index["weights"] for part in weight["components"]
+                if part["compression"] == "none")
+    begin = 16 * plain + 24 * (component["digest"] - plain)
+    return [struct.unpack("<Q", sums[begin + 24 * i + 16:][:8])[0]
+            for i in range(chunks(component))]
+
+
+def chunks(component):
+    """Chunks of a component. (The entry has no bytes exactly where the component has none.)"""
+    if component["bytes"] == 0:
+        return 0
+    return max(1, -(-component["bytes"] // component["chunk_bytes"]))
+
+
+def true_bytes(index, data, sums, weight, component):
+    """The bytes of a component, inflated where they are compressed."""
+    if component["compression"] == "none":
+        return data[component["offset"]:component["offset"] + component["bytes"]]
+    at = int(component["offset"], 16)
+    dense_float = len(weight["components"]) == 1 and component["name"] == "values"
+    width = WIDTH.get(component["dtype"], 1) if dense_float else 1
+    result = b""
+    for i, size in enumerate(frame_sizes(index, sums, component)):
+        content = min(component["chunk_bytes"], component["bytes"] - i * component["chunk_bytes"])
+        chunk = inflate(data[at:at + size], content)
+        result += join_planes(chunk, width) if width > 1 else chunk
+        at += size
+    return result
+
+
 def read_index(path):
-    """The index as parsed, its text, and the data section."""
+    """The index as parsed, its text, the data section, and the sums."""
     with open(path, "rb") as file:
         content = file.read()
     [length] = struct.unpack("<Q", content[:8])
@@ -118,18 +183,19 @@ def read_index(path):
         raise ValueError("not an artifact of version 0")
     data = content[8 + length:]
     begin, end = header["__synps__"]["data_offsets"]
-    return json.loads(data[begin:end]), data[begin:end], data
+    sums = slice(*header["__synps_sums__"]["data_offsets"])
+    return json.loads(data[begin:end]), data[begin:end], data, data[sums]
 
 
 def read_artifact(path):
     """Path of every weight -> its values (an array of f32), or bytes for what is no float."""
-    index, _, data = read_index(path)
+    index, _, data, sums = read_index(path)
     result = {}
     for weight in index["weights"]:
         codec = index["codecs"][weight["codec"]]
         if codec["revision"] > 1:
             raise ValueError(f"{weight['path']}: unknown revision of {codec['name']}")
-        parts = {part["name"]: data[part["offset"]:part["offset"] + part["bytes"]]
+        parts = {part["name"]: true_bytes(index, data, sums, weight, part)
                  for part in weight["components"]}
         result[weight["path"]] = decode(weight, f"{codec['package']}:{codec['name']}", parts)
     return result

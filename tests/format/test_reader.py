@@ -16,7 +16,7 @@ import read_artifact  # noqa: E402
 
 PROGRAM = None
 
-BITS = {"BOOL": 8, "U8": 8, "F16": 16, "BF16": 16, "I32": 32, "F32": 32, "I64": 64, "F64": 64}
+BITS = {"BOOL": 8, "U8": 8, "F8_E4M3": 8, "F16": 16, "BF16": 16, "I32": 32, "F32": 32, "I64": 64, "F64": 64}
 
 
 def row_bytes(codec, component, columns):
@@ -26,6 +26,17 @@ def row_bytes(codec, component, columns):
             "tq1_0": {"blocks": columns // 256 * 54}, "tq2_0": {"blocks": columns // 256 * 66},
             "ternary": {"codes": group, "scales": 4}, "absmean": {"codes": group},
             "planes": {"planes": 8 * group, "scales": 2}}[codec][component]
+
+
+def place(part):
+    """Data offset and stored size of a component."""
+    return tuple(int(part[key], 16) if part["compression"] == "zstd" else part[key]
+                 for key in ("offset", "stored_bytes"))
+
+
+def bound(size):
+    """The most bytes of a frame that holds `size`."""
+    return size + (size >> 8) + (131072 - size >> 11 if size < 131072 else 0)
 
 
 def little_endian(values):
@@ -38,7 +49,7 @@ class Reader(unittest.TestCase):
         cls.folder = tempfile.TemporaryDirectory(prefix="synps-format-")
         cls.artifact = os.path.join(cls.folder.name, "codecs.synps")
         subprocess.run([PROGRAM, "write", cls.artifact], check=True)
-        cls.index, cls.text, cls.data = read_artifact.read_index(cls.artifact)
+        cls.index, cls.text, cls.data, cls.sums = read_artifact.read_index(cls.artifact)
         with open(cls.artifact, "rb") as file:
             content = file.read()
         [length] = struct.unpack("<Q", content[:8])
@@ -95,7 +106,11 @@ class Reader(unittest.TestCase):
         for part, weight in components:
             with self.subTest(entry=part["entry"]):
                 begin, end = header[part["entry"]]["data_offsets"]
-                self.assertEqual((begin, end - begin), (part["offset"], part["stored_bytes"]))
+                self.assertEqual((begin, end - begin), place(part))
+                if part["compression"] == "zstd":
+                    self.assertEqual(part["entry"], f"{weight['path']}#{part['name']}.zstd")
+                    self.assertEqual(header[part["entry"]]["shape"], [end - begin])
+                    continue
                 if part["name"] == "values":
                     self.assertEqual(part["entry"], weight["path"])
                     self.assertEqual(part["stored_bytes"], part["bytes"])
@@ -109,10 +124,11 @@ class Reader(unittest.TestCase):
     def in_data_order(self):
         parts = [(part, weight) for weight in self.index["weights"] for part in weight["components"]]
         # Entries without bytes share their offset with the next one.
-        return sorted(parts, key=lambda row: (row[0]["offset"], row[0]["stored_bytes"]))
+        return sorted(parts, key=lambda row: place(row[0]))
 
     def test_chunks_are_cut_as_the_format_says(self):
         next_digest = 0
+        used = 0
         for part, weight in self.in_data_order():
             with self.subTest(entry=part["entry"]):
                 codec = self.index["codecs"][weight["codec"]]["name"]
@@ -128,17 +144,51 @@ class Reader(unittest.TestCase):
                     rows, size = 8 * n, n * group
                 self.assertEqual((part["chunk_rows"], part["chunk_bytes"]), (rows, size))
                 self.assertEqual(part["digest"], next_digest)
-                if part["stored_bytes"]:
-                    next_digest += max(1, -(-part["bytes"] // size))
-        stored = [part for part, _ in self.in_data_order() if part["stored_bytes"]]
+                if place(part)[1]:
+                    chunks = max(1, -(-part["bytes"] // size))
+                    next_digest += chunks
+                    used += chunks * (24 if part["compression"] == "zstd" else 16)
+        stored = [part for part, _ in self.in_data_order() if place(part)[1]]
         self.assertGreater(next_digest, len(stored), "no component has two chunks")
         sums = json.loads(self.header)["__synps_sums__"]["data_offsets"]
-        self.assertEqual(sums[1] - sums[0], (16 * next_digest + 4095) // 4096 * 4096)
-        self.assertEqual(self.data[sums[0] + 16 * next_digest:sums[1]].strip(b"\0"), b"")
+        self.assertEqual(sums[1] - sums[0], (used + 4095) // 4096 * 4096)
+        self.assertEqual(self.sums[used:].strip(b"\0"), b"")
+
+    def test_frames_fill_their_entries(self):
+        found = 0
+        for part, weight in self.in_data_order():
+            if part["compression"] != "zstd":
+                continue
+            with self.subTest(entry=part["entry"]):
+                sizes = read_artifact.frame_sizes(self.index, self.sums, part)
+                self.assertEqual(sum(sizes), place(part)[1])
+                for i, size in enumerate(sizes):
+                    content = min(part["chunk_bytes"], part["bytes"] - i * part["chunk_bytes"])
+                    self.assertLessEqual(size, bound(content))
+                found += len(sizes) > 1
+        self.assertGreater(found, 0, "no compressed component has two chunks")
+        self.assertRegex(self.index["zstd"], r"^\d+\.\d+\.\d+$")
+
+    def test_the_header_has_the_room_that_bounds_need(self):
+        # Every number of a compressed entry at its largest gives the length of the header.
+        header = json.loads(self.header)
+        end = None
+        for part, _ in self.in_data_order():
+            if part["compression"] != "zstd":
+                continue
+            begin = place(part)[0] if end is None else end
+            full, rest = divmod(part["bytes"], part["chunk_bytes"])
+            end = begin + full * bound(part["chunk_bytes"]) + (bound(rest) if rest else 0)
+            header[part["entry"]]["shape"] = [end - begin]
+            header[part["entry"]]["data_offsets"] = [begin, end]
+        text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
+        self.assertEqual(8 + len(self.header.encode()), (8 + len(text) + 4095) // 4096 * 4096)
 
     def test_data_is_in_the_documented_order(self):
         def key(row):
             part, weight = row
+            if part["compression"] == "zstd":
+                return 4, 0, weight["path"].encode(), weight["components"].index(part)
             if part["name"] != "values":
                 rank = 0 if self.index["schemes"][weight["scheme"]]["volatile"] else 1
             else:
