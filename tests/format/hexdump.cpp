@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <cstdint>
 #include <exception>
+#include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "artifact_builder.h"
@@ -75,18 +77,26 @@ std::vector<WeightToStore> weights() {
   ids.shape = Shape{3};
   ids.dtype = DType::i16;
   ids.bytes = bytes_of({"\x01\x00\x02\x00\xff\xff", 6});
-  return {matrix, bias, ids};
+  WeightToStore norm;
+  norm.path = "norm";
+  norm.shape = Shape{4};
+  norm.dtype = DType::bf16;
+  norm.codec = "bf16";
+  norm.values = {1.0f, 1.5f, -1.0f, 0.5f};
+  norm.compress = {Compression::zstd, kDefaultZstdLevel};
+  return {matrix, bias, ids, norm};
 }
 
 /// The parts before the components: header, index, sums.
 std::vector<Part> leading_parts(std::string_view file, const ArtifactReader& reader) {
   const std::uint64_t index_begin = file.find("{\"codecs\"");
   const std::uint64_t header_end = file.rfind('}', index_begin - 1) + 1;
-  std::uint64_t chunks = 0;
+  std::uint64_t plain = 0;
+  std::uint64_t frames = 0;
   std::uint64_t first_entry = file.size();
   for (const StoredWeight& weight : reader.index().weights)
     for (const StoredComponent& stored : weight.components) {
-      chunks += stored.chunks();
+      (stored.compressed() ? frames : plain) += stored.chunks();
       first_entry = std::min(first_entry, reader.file_offset(stored));
     }
   const std::uint64_t index_text = to_json(reader.index()).size();
@@ -98,15 +108,38 @@ std::vector<Part> leading_parts(std::string_view file, const ArtifactReader& rea
       {index_begin, index_text, "__synps__: JSON"},
       {index_begin + index_text, sums_begin - index_begin - index_text,
        "__synps__: spaces up to a multiple of 4096"}};
-  for (std::uint64_t i = 0; i < chunks; ++i)
-    parts.push_back({sums_begin + 16 * i, 16, fmt::format("__synps_sums__: digest {}", i)});
-  parts.push_back({sums_begin + 16 * chunks, kPageAlignment - 16 * chunks,
-                   "__synps_sums__: zeros up to a multiple of 4096"});
+  std::uint64_t at = sums_begin;
+  const auto append = [&](std::uint64_t size, std::string meaning) {
+    parts.push_back({at, size, "__synps_sums__: " + std::move(meaning)});
+    at += size;
+  };
+  for (std::uint64_t i = 0; i < plain + frames; ++i) {
+    append(16, fmt::format("digest {}", i));
+    if (i >= plain) append(8, "size of the frame");
+  }
+  append(sums_begin + kPageAlignment - at, "zeros up to a multiple of 4096");
   return parts;
+}
+
+/// The fields of a frame of eight bytes that zstd stores raw.
+void append_frame(std::vector<Part>& parts, const ArtifactReader& reader,
+                  const StoredComponent& stored) {
+  std::uint64_t at = reader.file_offset(stored);
+  const std::pair<std::uint64_t, const char*> fields[] = {
+      {4, "zstd's magic number"},    {2, "descriptor, size of the content"},
+      {3, "header of a raw block"},  {4, "byte 0 of each element"},
+      {4, "byte 1 of each element"}, {4, "checksum of the content"}};
+  for (const auto& [size, meaning] : fields) {
+    parts.push_back({at, size, fmt::format("{}: {}", stored.entry, meaning)});
+    at += size;
+  }
+  if (at != reader.file_offset(stored) + stored.stored_bytes)
+    throw std::runtime_error("the frame is not as long as its fields");
 }
 
 void append_component(std::vector<Part>& parts, const ArtifactReader& reader,
                       const StoredWeight& weight, const StoredComponent& stored) {
+  if (stored.compressed()) return append_frame(parts, reader, stored);
   const std::uint64_t rows = weight.weight.shape.rows();
   const std::uint64_t row_bytes = stored.component.bytes / rows;
   std::uint64_t at = reader.file_offset(stored);
