@@ -41,6 +41,7 @@ struct Options {
   std::string scope;
   std::string lifetime;
   std::string why_not;
+  std::string compress;
   bool json = false;
 };
 
@@ -96,7 +97,8 @@ int run(const Options& options) {
   std::optional<Checkpoint> checkpoint;
   if (!options.checkpoint.empty()) checkpoint = open_checkpoint(options.checkpoint);
   const Checkpoint* opened = checkpoint ? &*checkpoint : nullptr;
-  const Explanation explanation = explain_value(policy, std::move(value), opened);
+  const Explanation explanation =
+      explain_value(policy, std::move(value), opened, compress_request(options.compress));
   std::optional<WhyNot> answer;
   if (!options.why_not.empty())
     answer = why_not(explanation, options.why_not, opened, {&codecs, policy_options(codecs)});
@@ -132,6 +134,7 @@ Command make_explain(CLI::App& program, const CommonOptions&) {
       ->add_option("--why-not", options->why_not,
                    "Say what keeps it from this format, and what to write to get it")
       ->type_name("FORMAT");
+  add_compress_option(*command, options->compress);
   add_json_option(*command, options->json);
   return {command, [options] { return run(*options); }};
 }

@@ -43,6 +43,7 @@ void write_key(JsonWriter& json, const Explanation& explanation, const KeyDecisi
   } else {
     json.key("policy").null().key("file").null().key("line").null();
   }
+  json.key("by_command_line").boolean(decision.given);
   json.key("overrides").begin_array();
   for (std::size_t i = 0; i < decision.overridden.size(); ++i) {
     json.begin_object().key("pattern").string(decision.overridden[i]->pattern.text());
@@ -165,7 +166,11 @@ void write_weight(JsonWriter& json, const Explanation& explanation) {
     json.key("orientation").string(to_string(explanation.form.orientation));
     json.key("residency").string(to_string(explanation.form.residency));
     json.key("lossless").boolean(explanation.lossless);
-    json.key("bytes").integer(*explanation.bytes).end_object();
+    json.key("compress")
+        .string(to_string(explanation.bytes_are_bound ? explanation.resolution.form.compress
+                                                      : CompressRequest{}));
+    json.key("bytes").integer(*explanation.bytes);
+    json.key("bytes_exact").boolean(!explanation.bytes_are_bound).end_object();
   } else {
     json.null();
   }

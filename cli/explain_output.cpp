@@ -92,11 +92,14 @@ std::string weight_text(const Explanation& explanation, std::size_t width) {
                   to_string(explanation.form.order), to_string(explanation.form.residency));
   if (explanation.form.orientation != Orientation::out_in)
     form += fmt::format(", {}", to_string(explanation.form.orientation));
-  return out +
-         labelled("stored",
-                  fmt::format("{}; {}, {} of the source", form, exact_bytes(*explanation.bytes),
-                              percent(*explanation.bytes, explanation.source_bytes)),
-                  width);
+  if (explanation.bytes_are_bound)
+    form += fmt::format(", {}", to_string(explanation.resolution.form.compress));
+  return out + labelled("stored",
+                        fmt::format("{}; {}{}, {} of the source", form,
+                                    explanation.bytes_are_bound ? "at most " : "",
+                                    exact_bytes(*explanation.bytes),
+                                    percent(*explanation.bytes, explanation.source_bytes)),
+                        width);
 }
 
 std::string policies_text(const Explanation& explanation) {
@@ -127,7 +130,8 @@ std::string policies_text(const Explanation& explanation) {
 void add_key_rows(const Explanation& explanation, const KeyDecision& decision, Table& table) {
   const Policy& policy = *explanation.policy;
   if (decision.policy == nullptr) {
-    table.add({decision.key, short_name(decision.value), "default"});
+    table.add({decision.key, short_name(decision.value),
+               decision.given ? "the command line (--compress)" : "default"});
     return;
   }
   table.add({decision.key, short_name(decision.value),

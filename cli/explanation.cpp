@@ -37,18 +37,27 @@ const SourceTensor& tensor_of(const Checkpoint& checkpoint, const std::string& p
   throw Error(std::move(problem));
 }
 
-/// Bytes that the weight's entries take in an artifact: packed components are padded.
-std::uint64_t artifact_bytes(const WeightResolution& resolution, const SourceTensor& tensor,
-                             bool copied) {
-  if (copied) return tensor.bytes;
-  const std::vector<Component> components = resolution.codec->components(tensor.weight);
-  if (resolution.codec->info().dense) return components.front().bytes;
-  const bool is_volatile = resolution.scheme && resolution.scheme->is_volatile;
-  std::uint64_t sum = 0;
-  for (const Component& component : components) {
-    const auto padded =
-        checked_round_up(component.bytes, is_volatile ? kPageAlignment : kPackedAlignment);
-    const auto next = padded ? checked_add(sum, *padded) : std::nullopt;
+/// Bytes that the weight's entries take in an artifact: packed components are padded, and of
+/// compressed ones only the most that they can take is known.
+std::uint64_t artifact_bytes(const Explanation& explanation, const SourceTensor& tensor,
+                             const Codec* codec, bool copied) {
+  const WeightResolution& resolution = explanation.resolution;
+  StoredWeight stored;
+  stored.weight = tensor.weight;
+  stored.scheme = resolution.scheme;
+  if (codec != nullptr) stored.codec = CodecRef::of(codec->info());
+  std::vector<Component> components = {
+      {"values", tensor.weight.dtype, tensor.weight.shape, tensor.bytes, false}};
+  if (!copied) components = codec->components(tensor.weight);
+  for (Component& component : components) {
+    StoredComponent& next = stored.components.emplace_back();
+    next.component = std::move(component);
+    if (explanation.bytes_are_bound) next.compression = resolution.form.compress.method;
+  }
+  set_sizes(stored, CodecRowBytes(explanation.policy->codecs()));
+  std::uint64_t sum = 0;  // of sizes below 2^62
+  for (const StoredComponent& component : stored.components) {
+    const auto next = checked_add(sum, component.stored_bytes);
     if (!next)
       throw Error(Problem{.code = ErrorCode::limit,
                           .what = "the weight " + quote(tensor.weight.path) + " is too large"});
@@ -71,10 +80,13 @@ void add_weight(Explanation& explanation, const SourceTensor& tensor) {
   if (!resolution.keep && resolution.codec == nullptr) return;
   const Codec* codec = copied ? source : resolution.codec;
   explanation.stored_codec = codec != nullptr ? codec->info().id() : CodecRef::keep().id();
-  explanation.bytes = artifact_bytes(resolution, tensor, copied);
+  const Compression compression = empty ? Compression::none : resolution.form.compress.method;
+  explanation.bytes_are_bound = compression != Compression::none;
+  explanation.bytes = artifact_bytes(explanation, tensor, codec, copied);
   explanation.lossless = copied || resolution.codec->info().stores_exactly(tensor.weight.dtype);
-  explanation.form = resolve_packed_form(resolution.form, !copied,
-                                         copied ? std::string() : resolution.codec->info().id());
+  explanation.form =
+      resolve_packed_form(resolution.form, !copied,
+                          copied ? std::string() : resolution.codec->info().id(), compression);
 }
 
 std::vector<std::string> other_members(const Policy& policy, const PolicyGroup& group,
@@ -138,25 +150,29 @@ void check_group_steps(std::uint64_t steps, const Policy& policy, const PolicyGr
   throw Error(std::move(problem));
 }
 
-Explanation explain_weight(const Policy& policy, const SourceTensor& tensor) {
+Explanation explain_weight(const Policy& policy, const SourceTensor& tensor,
+                           const std::optional<CompressRequest>& compress) {
   Explanation explanation;
   explanation.policy = &policy;
   explanation.value.path = tensor.weight.path;
   explanation.facts = {tensor.weight, std::string(encoding_name(tensor.weight.dtype))};
   ExplainRequest request;
   request.facts = &*explanation.facts;
+  request.compress = compress;
   explanation.resolution = policy.explain(tensor.weight.path, request);
   add_weight(explanation, tensor);
   return explanation;
 }
 
-Explanation explain_value(const Policy& policy, Value value, const Checkpoint* checkpoint) {
+Explanation explain_value(const Policy& policy, Value value, const Checkpoint* checkpoint,
+                          const std::optional<CompressRequest>& compress) {
   Explanation explanation;
   if (checkpoint != nullptr) {
-    explanation = explain_weight(policy, tensor_of(*checkpoint, value.path));
+    explanation = explain_weight(policy, tensor_of(*checkpoint, value.path), compress);
   } else {
     explanation.policy = &policy;
-    explanation.resolution = policy.explain(value.path, {nullptr, value.scope, value.lifetime});
+    explanation.resolution =
+        policy.explain(value.path, {nullptr, value.scope, value.lifetime, compress});
   }
   explanation.value = std::move(value);
   const std::string& path = explanation.value.path;

@@ -36,6 +36,7 @@ struct Explanation {
   std::uint64_t source_bytes = 0;
   std::string stored_codec;            ///< what the artifact will name; "" when none fits
   std::optional<std::uint64_t> bytes;  ///< in the artifact, padding included; none when none fits
+  bool bytes_are_bound = false;        ///< with bytes: compressed, and the most it can take
   WeightForm form;                     ///< with bytes
   bool lossless = true;                ///< with bytes
   std::optional<Support> support;      ///< of the scheme's codec; none where nothing is encoded
@@ -43,11 +44,14 @@ struct Explanation {
 
 /// Throws Error(usage) when `checkpoint`, which may be null, has no weight of that path;
 /// Error(policy) when the policies disagree.
-Explanation explain_value(const Policy& policy, Value value, const Checkpoint* checkpoint);
+/// `compress` holds where no policy sets it.
+Explanation explain_value(const Policy& policy, Value value, const Checkpoint* checkpoint,
+                          const std::optional<CompressRequest>& compress = {});
 
 /// The same for a weight of a checkpoint, without its groups. Throws Error(policy) when the
 /// policies disagree.
-Explanation explain_weight(const Policy& policy, const SourceTensor& tensor);
+Explanation explain_weight(const Policy& policy, const SourceTensor& tensor,
+                           const std::optional<CompressRequest>& compress = {});
 
 /// Throws Error(limit) when nothing is left of the steps for finding a group's members.
 void check_group_steps(std::uint64_t steps, const Policy& policy, const PolicyGroup& group);

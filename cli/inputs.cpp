@@ -47,6 +47,13 @@ std::string job_count_fault(const std::string& text) {
   return fmt::format("{} is not a whole number from 0 to {}", quote(text), kMaxJobs);
 }
 
+/// What is wrong with a --compress, or nothing.
+std::string compress_fault(const std::string& text) {
+  if (compress_request_from(text)) return {};
+  return fmt::format("{} is not none, zstd, or zstd:LEVEL with a level from {} to {}", quote(text),
+                     kMinZstdLevel, kMaxZstdLevel);
+}
+
 }  // namespace
 
 void add_policy_option(CLI::App& command, std::string& policy) {
@@ -67,6 +74,18 @@ void add_json_option(CLI::App& command, bool& json) {
 
 void add_all_option(CLI::App& command, bool& all) {
   command.add_flag("-a,--all", all, "One row a weight, nothing folded");
+}
+
+void add_compress_option(CLI::App& command, std::string& compress) {
+  command
+      .add_option("--compress", compress,
+                  "For weights for which no policy sets compress: none, zstd, zstd:LEVEL")
+      ->check(CLI::Validator(compress_fault, ""))
+      ->type_name("METHOD");
+}
+
+std::optional<CompressRequest> compress_request(const std::string& compress) {
+  return compress.empty() ? std::nullopt : compress_request_from(compress);
 }
 
 void add_package_option(CLI::App& command, std::vector<std::string>& packages) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,10 @@ void add_policy_option(CLI::App& command, std::string& policy);
 void add_jobs_option(CLI::App& command, unsigned& jobs);
 void add_json_option(CLI::App& command, bool& json);
 void add_all_option(CLI::App& command, bool& all);
+/// `--compress METHOD`: for compress_request().
+void add_compress_option(CLI::App& command, std::string& compress);
+/// What the option asks for; nothing when it was not given.
+std::optional<CompressRequest> compress_request(const std::string& compress);
 /// `--package NAME=PATH`, any number of times. For registry_with().
 void add_package_option(CLI::App& command, std::vector<std::string>& packages);
 

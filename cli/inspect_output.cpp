@@ -40,6 +40,7 @@ void write_components(JsonWriter& json, const ArtifactReader& artifact,
     json.key("dtype").string(encoding_name(stored.component.dtype));
     json.key("shape");
     write_shape(json, stored.component.shape);
+    json.key("compression").string(to_string(stored.compression));
     json.key("offset").integer(artifact.file_offset(stored));
     json.key("bytes").integer(stored.component.bytes);
     json.key("stored_bytes").integer(stored.stored_bytes).end_object();
@@ -74,6 +75,7 @@ std::string inspect_text(const ArtifactReader& artifact, bool all, std::size_t w
       "  weights  {}: {}\n",
       escape_for_display(artifact.path()), artifact.index().version,
       exact_bytes(report.artifact_bytes), grouped(report.weights.size()), density(elements, bytes));
+  out += compression_text(report);
   out += metadata_text(artifact.metadata()) + values_text(artifact.index().values);
   out += "\n" + codec_totals_text(report, width);
   if (const std::string fallbacks = fallbacks_text(report, width); !fallbacks.empty())
@@ -91,6 +93,10 @@ std::string inspect_json(const ArtifactReader& artifact) {
   write_metadata(json, artifact.metadata());
   json.key("values");
   write_values(json, artifact.index().values);
+  json.key("zstd");
+  artifact.index().zstd.empty() ? json.null() : json.string(artifact.index().zstd);
+  json.key("compressed");
+  write_compression(json, report);
   json.key("codecs");
   write_codec_totals(json, report);
   json.key("weights").begin_array();

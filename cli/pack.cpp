@@ -39,6 +39,7 @@ struct Options {
   std::string output;
   std::string policy;
   std::vector<std::string> packages;
+  std::string compress;
   bool force = false;
   bool dry_run = false;
   bool allow_overflow = false;
@@ -170,7 +171,8 @@ int run(const Options& options, const CommonOptions& common) {
   const Checkpoint checkpoint = open_checkpoint(options.checkpoint);
   const CodecRegistry codecs = registry_with(options.packages);
   const Policy policy = load_policy(options.policy, codecs);
-  const Plan plan = make_plan(checkpoint, policy, {.allow_unmatched = options.allow_unmatched});
+  const Plan plan =
+      make_plan(checkpoint, policy, {options.allow_unmatched, compress_request(options.compress)});
   log_warnings(plan);
   const WeightReport report = report_plan(plan, policy);
   if (options.dry_run) return dry_run(checkpoint, policy, report, options);
@@ -198,6 +200,7 @@ Command make_pack(CLI::App& program, const CommonOptions& common) {
   add_policy_option(*command, options->policy);
   add_package_option(*command, options->packages);
   command->add_flag("-f,--force", options->force, "Replace an output that exists");
+  add_compress_option(*command, options->compress);
   add_jobs_option(*command, options->jobs);
   command->add_flag("-n,--dry-run", options->dry_run, "Only show the plan; write nothing");
   command->add_flag("--allow-overflow", options->allow_overflow,

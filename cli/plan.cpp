@@ -19,7 +19,8 @@ namespace synps::cli {
 namespace {
 
 constexpr const char* kFooter =
-    "Reads headers only, and writes nothing. The artifact's size is exact.\n"
+    "Reads headers only, and writes nothing. The artifact's size is exact; where components are\n"
+    "compressed, it is the most that it can be.\n"
     "For an artifact, shows what loading it does.\n"
     "\n"
     "Examples:\n"
@@ -31,6 +32,7 @@ struct Options {
   std::string input;
   std::string policy;
   std::vector<std::string> packages;
+  std::string compress;
   bool allow_unmatched = false;
   bool all = false;
   bool json = false;
@@ -44,9 +46,10 @@ void print(const WeightReport& report, const Options& options) {
 int run(const Options& options) {
   const CodecRegistry codecs = registry_with(options.packages);
   if (is_artifact(options.input)) {
-    if (!options.policy.empty() || options.allow_unmatched)
-      throw usage_error("a policy has no say in how an artifact loads",
-                        "leave out --policy and --allow-unmatched, or name a checkpoint");
+    if (!options.policy.empty() || options.allow_unmatched || !options.compress.empty())
+      throw usage_error(
+          "a policy has no say in how an artifact loads",
+          "leave out --policy, --compress and --allow-unmatched, or name a checkpoint");
     const ArtifactReader artifact(options.input);
     print(report_artifact(artifact), options);
     log_missing_codecs(artifact, codecs);
@@ -54,7 +57,8 @@ int run(const Options& options) {
   }
   const Checkpoint checkpoint = open_checkpoint(options.input);
   const Policy policy = load_policy(options.policy, codecs);
-  const Plan plan = make_plan(checkpoint, policy, {.allow_unmatched = options.allow_unmatched});
+  const Plan plan =
+      make_plan(checkpoint, policy, {options.allow_unmatched, compress_request(options.compress)});
   log_warnings(plan);
   print(report_plan(plan, policy), options);
   return 0;
@@ -71,6 +75,7 @@ Command make_plan_command(CLI::App& program, const CommonOptions&) {
       ->required();
   add_policy_option(*command, options->policy);
   add_package_option(*command, options->packages);
+  add_compress_option(*command, options->compress);
   command->add_flag("--allow-unmatched", options->allow_unmatched, "Policies may match no weight");
   add_all_option(*command, options->all);
   add_json_option(*command, options->json);

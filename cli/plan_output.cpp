@@ -29,9 +29,10 @@ std::string loading_text(const WeightReport& report) {
 std::string sizes_text(const WeightReport& report) {
   return fmt::format(
       "  source    {} in {}\n"
-      "  artifact  {}, {} of the source\n",
+      "  artifact  {}{}, {} of the source\n",
       exact_bytes(report.source_bytes), counted(report.weights.size(), "weight"),
-      exact_bytes(report.artifact_bytes), percent(report.artifact_bytes, report.source_bytes));
+      report.sizes_are_bounds ? "at most " : "", exact_bytes(report.artifact_bytes),
+      percent(report.artifact_bytes, report.source_bytes));
 }
 
 std::string plan_text(const WeightReport& report, const std::string& input, bool all,
@@ -40,7 +41,7 @@ std::string plan_text(const WeightReport& report, const std::string& input, bool
                         ? fmt::format("plan for loading {}\n", escape_for_display(input))
                         : fmt::format("plan for packing {} under {}\n", escape_for_display(input),
                                       escape_for_display(report.policy_file));
-  out += sizes_text(report) + loading_text(report);
+  out += sizes_text(report) + compression_text(report) + loading_text(report);
   if (!report.fits) out += "  does not fit\n";
   out += "\n" + codec_totals_text(report, width);
   if (const std::string fallbacks = fallbacks_text(report, width); !fallbacks.empty())
@@ -54,11 +55,14 @@ std::string plan_json(const WeightReport& report) {
   JsonWriter json;
   json.begin_object();
   json.key("artifact_bytes").integer(report.artifact_bytes);
+  json.key("artifact_bytes_exact").boolean(!report.sizes_are_bounds);
   json.key("source_bytes").integer(report.source_bytes);
   json.key("resident_bytes").integer(report.resident_bytes);
   json.key("mapped_bytes").integer(report.mapped_bytes);
   json.key("conversion_bytes").integer(report.conversion_bytes);
   json.key("fits").boolean(report.fits);
+  json.key("compressed");
+  write_compression(json, report);
   json.key("codecs");
   write_codec_totals(json, report);
   json.key("fallbacks");

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <map>
 #include <string_view>
 
@@ -13,6 +14,20 @@ std::string format_policy(const StoredWeight& weight) {
   for (const Decision& decision : weight.decisions)
     if (decision.key == "format") return decision.pattern;
   return {};
+}
+
+bool compress_given(const StoredWeight& weight) {
+  return std::any_of(weight.decisions.begin(), weight.decisions.end(), [](const Decision& each) {
+    return each.key == "form.compress" && each.pattern.empty();
+  });
+}
+
+std::string compression_text(const ReportedWeight& weight) {
+  const CompressRequest compression = compression_of(*weight.stored);
+  if (compression.method == Compression::none) return {};
+  return fmt::format(", {}{}{}", to_string(compression),
+                     weight.compress_given ? " by --compress" : "",
+                     weight.bytes_are_bound ? " (at most)" : "");
 }
 
 std::string encodings(const ReportedWeight& weight) {
@@ -34,6 +49,28 @@ std::string short_codec(const std::string& id) {
              : id;
 }
 
+CompressRequest compression_of(const StoredWeight& weight) noexcept {
+  const bool compressed =
+      std::any_of(weight.components.begin(), weight.components.end(),
+                  [](const StoredComponent& stored) { return stored.compressed(); });
+  return compressed ? weight.asked.compress : CompressRequest{};
+}
+
+CompressionTotal compression_total(const WeightReport& report) noexcept {
+  CompressionTotal total;
+  for (const ReportedWeight& weight : report.weights) {
+    bool compressed = false;
+    for (const StoredComponent& stored : weight.stored->components) {
+      if (!stored.compressed()) continue;
+      compressed = true;
+      total.inflated += stored.component.bytes;
+      total.stored += stored.stored_bytes;
+    }
+    if (compressed) ++total.weights;
+  }
+  return total;
+}
+
 WeightReport report_plan(const Plan& plan, const Policy& policy) {
   WeightReport report;
   report.policy_file = policy.file();
@@ -42,6 +79,8 @@ WeightReport report_plan(const Plan& plan, const Policy& policy) {
     weight.stored = &plan.stored(planned);
     weight.source_bytes = planned.source_bytes;
     weight.bytes = planned.bytes;
+    weight.bytes_are_bound = compression_of(*weight.stored).method != Compression::none;
+    weight.compress_given = compress_given(*weight.stored);
     weight.policy = planned.policy;
     weight.policy_line = planned.policy_place.line;
     if (weight.policy_line != 0) weight.policy_file = policy.file_of(planned.policy_place);
@@ -55,6 +94,7 @@ WeightReport report_plan(const Plan& plan, const Policy& policy) {
   report.mapped_bytes = plan.mapped_bytes;
   report.conversion_bytes = plan.conversion_bytes;
   report.fits = plan.fits;
+  report.sizes_are_bounds = plan.layout.has_bounds;
   report.values = &plan.layout.index.values;
   return report;
 }
@@ -72,14 +112,30 @@ WeightReport report_artifact(const ArtifactReader& artifact) {
     weight.fallback = stored.scheme && stored.scheme->format != "keep" &&
                       stored.scheme->format != stored.codec.id() &&
                       stored.weight.shape.elements() != 0;
+    weight.compress_given = compress_given(stored);
     report.source_bytes += weight.source_bytes;
-    (stored.form.residency == Residency::heap ? report.resident_bytes : report.mapped_bytes) +=
-        weight.bytes;
+    const LoadedBytes loaded = loaded_bytes(stored);
+    report.resident_bytes += loaded.resident;
+    report.mapped_bytes += loaded.mapped;
+    report.conversion_bytes += loaded.inflated;
     report.weights.push_back(std::move(weight));
   }
   report.artifact_bytes = artifact.file().size();
   report.values = &artifact.index().values;
   return report;
+}
+
+void set_true_sizes(WeightReport& report, const ArtifactLayout& written) {
+  report.artifact_bytes = written.file_bytes;
+  report.sizes_are_bounds = false;
+  for (std::size_t i = 0; i < report.weights.size(); ++i) {
+    ReportedWeight& weight = report.weights[i];
+    weight.stored = &written.index.weights[i];
+    weight.bytes = 0;
+    weight.bytes_are_bound = false;
+    for (const StoredComponent& stored : weight.stored->components)
+      weight.bytes += stored.stored_bytes;
+  }
 }
 
 std::string describe(const ReportedWeight& weight) {
@@ -89,6 +145,7 @@ std::string describe(const ReportedWeight& weight) {
                   to_string(stored.form.order), to_string(stored.form.residency));
   if (stored.form.orientation != Orientation::out_in)
     text += fmt::format(", {}", to_string(stored.form.orientation));
+  text += compression_text(weight);
   if (stored.scheme && stored.scheme->is_volatile) text += ", volatile";
   if (stored.device != StoredWeight().device)
     text += ", on device " + escape_for_display(stored.device);

@@ -16,6 +16,8 @@ struct ReportedWeight {
   const StoredWeight* stored = nullptr;
   std::uint64_t source_bytes = 0;
   std::uint64_t bytes = 0;        ///< in the artifact, padding included
+  bool bytes_are_bound = false;   ///< to be compressed: bytes are the most it can take
+  bool compress_given = false;    ///< the command line, no policy, asked to compress or not to
   std::string policy;             ///< pattern that decided the format; "" when none was needed
   std::string policy_file;        ///< that the deciding scheme is in; "" when unknown
   std::uint32_t policy_line = 0;  ///< 0: unknown
@@ -33,10 +35,25 @@ struct WeightReport {
   std::uint64_t mapped_bytes = 0;
   std::uint64_t conversion_bytes = 0;
   bool fits = true;
+  bool sizes_are_bounds = false;  ///< some weight's bytes are bounds, and so artifact_bytes is one
   const std::vector<ValueScheme>* values = nullptr;  ///< schemes for values that are not weights
 };
 
+/// The compressed components of a report together.
+struct CompressionTotal {
+  std::uint64_t weights = 0;   ///< that have any
+  std::uint64_t inflated = 0;  ///< their true bytes
+  std::uint64_t stored = 0;    ///< bytes of their frames, or the most they can have
+};
+CompressionTotal compression_total(const WeightReport& report) noexcept;
+
+/// How the weight's components are stored: "none", "zstd:3".
+CompressRequest compression_of(const StoredWeight& weight) noexcept;
+
 WeightReport report_plan(const Plan& plan, const Policy& policy);
+/// Replaces what a plan's report says of sizes by what they turned out to be. `written` outlives
+/// it.
+void set_true_sizes(WeightReport& report, const ArtifactLayout& written);
 /// What loading the artifact does.
 WeightReport report_artifact(const ArtifactReader& artifact);
 

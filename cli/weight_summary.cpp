@@ -104,6 +104,27 @@ std::string fallbacks_text(const WeightReport& report, std::size_t width) {
   return fallbacks_text(fallback_groups(report), width);
 }
 
+std::string compression_text(const WeightReport& report) {
+  const CompressionTotal total = compression_total(report);
+  if (total.weights == 0) return {};
+  return fmt::format("  frames    {}{} of {} in {}, {}\n",
+                     report.sizes_are_bounds ? "at most " : "", exact_bytes(total.stored),
+                     human_bytes(total.inflated), counted(total.weights, "weight"),
+                     percent(total.stored, total.inflated));
+}
+
+void write_compression(JsonWriter& json, const WeightReport& report) {
+  const CompressionTotal total = compression_total(report);
+  if (total.weights == 0) {
+    json.null();
+    return;
+  }
+  json.begin_object().key("weights").integer(total.weights);
+  json.key("inflated_bytes").integer(total.inflated);
+  json.key("bytes").integer(total.stored);
+  json.key("bytes_exact").boolean(!report.sizes_are_bounds).end_object();
+}
+
 std::vector<WeightLine> weight_lines(const WeightReport& report) {
   std::vector<WeightLine> lines;
   for (const ReportedWeight& weight : report.weights) {
@@ -163,10 +184,12 @@ void write_weight_fields(JsonWriter& json, const ReportedWeight& weight) {
   json.key("order").string(to_string(stored.form.order));
   json.key("orientation").string(to_string(stored.form.orientation));
   json.key("residency").string(to_string(stored.form.residency));
+  json.key("compress").string(to_string(compression_of(stored)));
   json.key("device").string(stored.device);
   json.key("lossless").boolean(stored.lossless);
   json.key("source_bytes").integer(weight.source_bytes);
   json.key("bytes").integer(weight.bytes);
+  json.key("bytes_exact").boolean(!weight.bytes_are_bound);
   json.key("policy");
   weight.policy.empty() ? json.null() : json.string(weight.policy);
 }

@@ -33,12 +33,15 @@ struct FallbackGroup {
 std::vector<FallbackGroup> fallback_groups(const WeightReport& report);
 
 // Parts of a report for people.
+/// What compression comes to; "" where nothing is compressed.
+std::string compression_text(const WeightReport& report);
 std::string codec_totals_text(const WeightReport& report, std::size_t width);
 std::string fallbacks_text(const std::vector<FallbackGroup>& groups, std::size_t width);
 std::string fallbacks_text(const WeightReport& report, std::size_t width);
 std::vector<WeightLine> weight_lines(const WeightReport& report);
 
 // Parts of a report for programs: a value each.
+void write_compression(JsonWriter& json, const WeightReport& report);
 void write_codec_totals(JsonWriter& json, const WeightReport& report);
 void write_fallbacks(JsonWriter& json, const std::vector<FallbackGroup>& groups);
 void write_fallbacks(JsonWriter& json, const WeightReport& report);

@@ -16,10 +16,6 @@ bool is_dense(const StoredWeight& weight) noexcept;
 bool is_plain(const StoredWeight& weight) noexcept;
 bool is_volatile(const StoredWeight& weight) noexcept;
 
-/// Gives a weight's components their stored bytes and chunks; compressed ones the most that their
-/// frames can take. Throws Error(limit).
-void set_sizes(StoredWeight& weight, const RowBytes& row_bytes);
-
 /// The most that the frames of a compressed component take; nothing when that is 2^64 or more.
 /// Needs its true bytes and chunks.
 std::optional<std::uint64_t> bound_of_frames(const StoredComponent& stored) noexcept;

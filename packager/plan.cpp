@@ -12,12 +12,14 @@ Component dense_component(const SourceTensor& tensor) {
   return {"values", tensor.weight.dtype, tensor.weight.shape, tensor.bytes, false};
 }
 
-std::vector<StoredComponent> without_places(std::vector<Component> components) {
+std::vector<StoredComponent> without_places(std::vector<Component> components,
+                                            Compression compression) {
   std::vector<StoredComponent> stored;
   stored.reserve(components.size());
   for (Component& component : components) {
     StoredComponent& next = stored.emplace_back();
     next.component = std::move(component);
+    if (next.component.bytes != 0) next.compression = compression;
   }
   return stored;
 }
@@ -27,6 +29,8 @@ std::vector<Decision> decisions(const WeightResolution& resolution) {
   for (const KeyDecision& decision : resolution.decisions)
     if (decision.policy != nullptr)
       result.push_back({decision.key, decision.policy->pattern.text()});
+    else if (decision.given)  // an empty pattern: whoever packs, and no policy
+      result.push_back({decision.key, ""});
   std::sort(result.begin(), result.end(),
             [](const Decision& a, const Decision& b) { return a.key < b.key; });
   return result;
@@ -79,7 +83,7 @@ void Planner::keep(PlannedWeight& planned, StoredWeight& stored, const SourceTen
   planned.copied = true;
   const Codec* dense = codecs_.for_dtype(tensor.weight.dtype);
   stored.codec = dense != nullptr ? CodecRef::of(dense->info()) : CodecRef::keep();
-  stored.components = without_places({dense_component(tensor)});
+  stored.components = without_places({dense_component(tensor)}, stored.asked.compress.method);
 }
 
 /// The policy has made sure that something decodes the source and that `codec` encodes.
@@ -89,7 +93,7 @@ void Planner::encode(PlannedWeight& planned, StoredWeight& stored, const SourceT
   planned.codec = &codec;
   planned.lossless = codec.info().stores_exactly(tensor.weight.dtype);
   stored.codec = CodecRef::of(codec.info());
-  stored.components = without_places(codec.components(tensor.weight));
+  stored.components = without_places(codec.components(tensor.weight), stored.asked.compress.method);
 }
 
 void Planner::add(std::size_t index, const WeightResolution& resolution) {
@@ -121,7 +125,8 @@ void Planner::add(std::size_t index, const WeightResolution& resolution) {
   else
     encode(planned, stored, tensor, *resolution.codec);
   stored.lossless = planned.lossless;
-  stored.form = resolve_packed_form(resolution.form, !unchanged, stored.codec.id());
+  stored.form = resolve_packed_form(resolution.form, !unchanged, stored.codec.id(),
+                                    empty ? Compression::none : resolution.form.compress.method);
 
   plan_.source_bytes += tensor.bytes;
   plan_.weights.push_back(std::move(planned));
@@ -151,13 +156,26 @@ Plan Planner::finish() {
     const StoredWeight& stored = plan_.stored(planned);
     for (const StoredComponent& component : stored.components)
       planned.bytes += component.stored_bytes;
-    (stored.form.residency == Residency::heap ? plan_.resident_bytes : plan_.mapped_bytes) +=
-        planned.bytes;
+    const LoadedBytes loaded = loaded_bytes(stored);
+    plan_.resident_bytes += loaded.resident;
+    plan_.mapped_bytes += loaded.mapped;
+    plan_.conversion_bytes += loaded.inflated;
   }
   return std::move(plan_);
 }
 
 }  // namespace
+
+LoadedBytes loaded_bytes(const StoredWeight& weight) noexcept {
+  LoadedBytes bytes;
+  for (const StoredComponent& stored : weight.components) {
+    if (stored.compressed()) bytes.inflated += stored.component.bytes;
+    // Sizes of an index that is not to be trusted may wrap here; nothing relies on the sums.
+    (weight.form.residency == Residency::heap ? bytes.resident : bytes.mapped) +=
+        stored.compressed() ? stored.component.bytes : stored.stored_bytes;
+  }
+  return bytes;
+}
 
 std::vector<WeightFacts> weight_facts(const Checkpoint& checkpoint) {
   std::vector<WeightFacts> facts;
@@ -169,7 +187,7 @@ std::vector<WeightFacts> weight_facts(const Checkpoint& checkpoint) {
 
 Plan make_plan(const Checkpoint& checkpoint, const Policy& policy, const PlanOptions& options) {
   const std::vector<WeightResolution> resolutions =
-      policy.resolve(weight_facts(checkpoint), {.allow_unmatched = options.allow_unmatched});
+      policy.resolve(weight_facts(checkpoint), {options.allow_unmatched, options.compress});
   Planner planner(checkpoint, policy);
   for (std::size_t i = 0; i < resolutions.size(); ++i) planner.add(i, resolutions[i]);
   return planner.finish();

@@ -35,6 +35,8 @@ std::string asked_form(const WeightResolution& resolution) {
   const FormRequest& form = resolution.form;
   std::string text = fmt::format("order {}, residency {}, orientation {}", to_string(form.order),
                                  to_string(form.residency), to_string(form.orientation));
+  if (form.compress.method != Compression::none)
+    text += fmt::format(", compress {}", to_string(form.compress));
   if (resolution.scheme && resolution.scheme->is_volatile) text += ", volatile";
   return text;
 }

@@ -95,7 +95,7 @@ WeightResolution Policy::explain(std::string_view path, const ExplainRequest& re
   const ValueClass value{request.scope, request.lifetime};
   StepBudget budget(document.files.front());
   PolicyRelations relations(document.entries, budget);
-  PolicyResolver resolver(document, relations, value);
+  PolicyResolver resolver(document, relations, request.compress, value);
   CoverageWalk walk(impl_->coverage);
   const SetResolution set = resolver.resolve(covering_policies(document, walk, path, budget));
   ResolutionReport report(document, value);
@@ -106,7 +106,7 @@ WeightResolution Policy::explain(std::string_view path, const ExplainRequest& re
   problems.throw_if_any();
   WeightResolution result;
   if (request.facts == nullptr) {
-    assume(set, *document.codecs, result);
+    assume(set, document, result);
   } else if (const auto fault = judge(*request.facts, set, document, result)) {
     ProblemList found(document.files);
     found.add(fault->place, fault->problem);

@@ -127,7 +127,8 @@ class FileReader {
     read_device(inner("backend"), keys);
     read_plain_key(policy, Section::policy, "dtype", "dtype", keys);
     read_fallback(policy, keys);
-    for (const std::string_view name : {"compress", "order", "orientation", "residency"})
+    read_compress(inner("form"), keys);
+    for (const std::string_view name : {"order", "orientation", "residency"})
       read_plain_key(inner("form"), Section::form, name, fmt::format("form.{}", name), keys);
   }
 
@@ -135,6 +136,13 @@ class FileReader {
                              std::string full_name, std::vector<PolicyKey>& keys) {
     if (const auto found = find_text(table, section, name))
       keys.push_back({std::move(full_name), found->text, found->key});
+  }
+
+  // With its level, so that `zstd` and `zstd:3` are seen to be the same.
+  static void read_compress(const toml::table& form, std::vector<PolicyKey>& keys) {
+    const auto found = find_text(form, Section::form, "compress");
+    const auto request = found ? compress_request_from(found->text) : std::nullopt;
+    if (request) keys.push_back({"form.compress", to_string(*request), found->key});
   }
 
   void read_device(const toml::table& backend, std::vector<PolicyKey>& keys) {

@@ -11,7 +11,7 @@
 namespace synps {
 namespace {
 
-constexpr std::string_view kParameter = ":LEVEL";  // of a choice: an integer
+constexpr std::string_view kParameter = ":LEVEL";  // of a choice: a level of zstd, 1 to 19
 
 bool is_available(const Choice& choice) noexcept {
   return choice.not_yet.empty();
@@ -147,7 +147,7 @@ class SchemaWriter {
   void pattern_object(const Choice& choice) {
     const std::string_view name = choice.value.substr(0, choice.value.size() - kParameter.size());
     json_.begin_object();
-    member("pattern", fmt::format("^{}:-?[0-9]+$", name));
+    member("pattern", fmt::format("^{}:(1[0-9]|[1-9])$", name));
     json_.end_object();
   }
 

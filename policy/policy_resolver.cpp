@@ -38,6 +38,8 @@ void apply(std::string_view key, const std::string& value, SetResolution& result
   if (key == "backend.device") out.device = value;
   if (key == "dtype") out.dtype = value;
   if (key == "fallback") result.fallback = value;
+  if (key == "form.compress")
+    out.form.compress = compress_request_from(value).value_or(out.form.compress);
   if (key == "form.order") out.form.order = order_request_from(value).value_or(out.form.order);
   if (key == "form.orientation")
     out.form.orientation = orientation_from(value).value_or(out.form.orientation);
@@ -113,11 +115,15 @@ void PolicyResolver::resolve_key(std::string_view key, const PolicySet& covering
   std::string name(key);
   const Decided decided = decide(name, covering, value_of, result);
   if (decided.ambiguous) return;
-  const std::string value =
-      decided.winners.empty() ? std::string(default_of(key)) : *value_of(decided.winners.front());
+  // What whoever asks wants where no policy says anything.
+  const bool given = decided.winners.empty() && key == "form.compress" && compress_.has_value();
+  std::string value(default_of(key));
+  if (given) value = to_string(*compress_);
+  if (!decided.winners.empty()) value = *value_of(decided.winners.front());
   if (value.empty()) return;
   apply(key, value, result);
   add_decision(std::move(name), value, decided, result);
+  decisions_.back().given = given;
 }
 
 void PolicyResolver::resolve_format(const PolicySet& covering, SetResolution& result) {

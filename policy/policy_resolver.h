@@ -33,10 +33,11 @@ struct SetResolution {
 /// Overlays policies key by key. `document` and `relations` outlive it and its results.
 class PolicyResolver {
  public:
-  /// For values of one kind: weights, unless others are asked about.
+  /// For values of one kind: weights, unless others are asked about. `compress` holds where no
+  /// policy sets it.
   PolicyResolver(const PolicyDocument& document, PolicyRelations& relations,
-                 const ValueClass& value = kWeights)
-      : document_(document), relations_(relations), value_(value) {}
+                 const std::optional<CompressRequest>& compress, const ValueClass& value = kWeights)
+      : document_(document), relations_(relations), compress_(compress), value_(value) {}
 
   SetResolution resolve(const PolicySet& covering);
 
@@ -70,6 +71,7 @@ class PolicyResolver {
 
   const PolicyDocument& document_;
   PolicyRelations& relations_;
+  std::optional<CompressRequest> compress_;
   ValueClass value_;
   std::vector<KeyDecision> decisions_;  // of the set that is being resolved
 };

@@ -16,9 +16,7 @@ constexpr std::array kOrders{
     Choice{"kernel_feed", "orders made for kernels come with a later version"}};
 constexpr std::array kResidencies{Choice{"auto"}, Choice{"heap"}, Choice{"mapped"}};
 constexpr std::array kOrientations{Choice{"out_in"}, Choice{"in_out"}};
-constexpr std::string_view kNoCompression = "compression comes with a later version";
-constexpr std::array kCompressions{Choice{"none"}, Choice{"zstd", kNoCompression},
-                                   Choice{"zstd:LEVEL", kNoCompression}};
+constexpr std::array kCompressions{Choice{"none"}, Choice{"zstd"}, Choice{"zstd:LEVEL"}};
 constexpr std::array kSames{Choice{"device"}, Choice{"dtype"}, Choice{"form"}, Choice{"format"}};
 constexpr std::string_view kNoTarget = "targets other than cpu come with a later version";
 constexpr std::array kTargets{Choice{"cpu"}, Choice{"cpu-avx2", kNoTarget},
@@ -141,7 +139,9 @@ constexpr std::array kSchema{
             .name = "compress",
             .choices = kCompressions,
             .inferred = "none",
-            .doc = "compression of the stored components"},
+            .doc =
+                "compression of the stored components: zstd:LEVEL has a level from 1 to 19, zstd "
+                "is zstd:3"},
 
     KeySpec{.section = Section::device,
             .name = "target",

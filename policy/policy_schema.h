@@ -54,7 +54,8 @@ std::span<const KeySpec> policy_schema() noexcept;
 /// The key of that name, or null.
 const KeySpec* find_key(Section section, std::string_view name) noexcept;
 
-/// The choice that `value` is, or null. `zstd:LEVEL` stands for every text that starts `zstd:`.
+/// The choice that `value` is, or null. `zstd:LEVEL` stands for every text that starts `zstd:`;
+/// whether what follows is a level is for compress_request_from() to say.
 const Choice* find_choice(const KeySpec& key, std::string_view value) noexcept;
 
 /// How an error speaks of a section: `[policies."PATTERN".form]`.

@@ -9,6 +9,7 @@
 
 #include "policy_schema.h"
 #include "synps/codec_registry.h"
+#include "synps/form.h"
 #include "toml_reader.h"
 #include "toml_text.h"
 
@@ -95,6 +96,22 @@ std::string header_of(const KeySpec& spec, const std::string& field) {
 
 bool may_be_pattern(Section section, const toml::node& value) {
   return section == Section::policy && (value.is_table() || value.is_array_of_tables());
+}
+
+// What is wrong with a level that is none.
+std::string level_hint(std::string_view value) {
+  const std::string_view level = value.substr(value.find(':') + 1);
+  const std::string_view digits = level.starts_with('-') ? level.substr(1) : level;
+  const bool number =
+      !digits.empty() && digits.find_first_not_of("0123456789") == std::string_view::npos;
+  if (!number)
+    return fmt::format("a level is a whole number; `zstd` alone is zstd:{}", kDefaultZstdLevel);
+  if (level.starts_with('-')) return "negative levels of zstd hardly compress; use zstd:1, or none";
+  if (level.starts_with('0')) return "levels start at 1 and have no leading zeros";
+  return fmt::format(
+      "levels above {} of zstd differ only by a window larger than a chunk; use "
+      "zstd:{}",
+      kMaxZstdLevel, kMaxZstdLevel);
 }
 
 class SchemaCheck {
@@ -184,6 +201,8 @@ class SchemaCheck {
     if (string == nullptr) return wrong_type(KeyType::text, value, field);
     if (spec.choices.empty()) return;
     const Choice* choice = find_choice(spec, string->get());
+    if (choice != nullptr && choice->value.ends_with(":LEVEL"))
+      return level(string->get(), place_of(value.source()), field);
     if (choice != nullptr && choice->not_yet.empty()) return;
     Problem problem{.field = field, .found = quote(string->get())};
     if (choice != nullptr) {
@@ -198,6 +217,15 @@ class SchemaCheck {
         problem.hint = fmt::format("did you mean `{}`?", *near);
     }
     problems_.add(place_of(value.source()), std::move(problem));
+  }
+
+  void level(const std::string& value, SourcePlace place, const std::string& field) {
+    if (compress_request_from(value)) return;
+    problems_.add(place, {.what = "unknown compression level",
+                          .field = field,
+                          .found = quote(value),
+                          .want = fmt::format("zstd:{} to zstd:{}", kMinZstdLevel, kMaxZstdLevel),
+                          .hint = level_hint(value)});
   }
 
   void text_list(const KeySpec& spec, const toml::node& value, const std::string& field) {

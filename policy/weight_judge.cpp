@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "format_names.h"
+#include "toml_text.h"
 
 namespace synps {
 namespace {
@@ -92,6 +93,48 @@ WeightFault uncovered(const SetResolution& set) {
   return fault;
 }
 
+const KeyDecision* decision_on(const SetResolution& set, std::string_view key) {
+  for (const KeyDecision& decision : set.common.decisions)
+    if (decision.key == key) return &decision;
+  return nullptr;
+}
+
+// `residency = "mapped"` by "PATTERN" (line 3).
+std::string claim_text(const PolicyDocument& document, const std::string& claim,
+                       const KeyDecision& decision) {
+  if (decision.policy == nullptr) return claim;
+  return fmt::format("{} by {} ({})", claim, toml_key_for_display(decision.policy->pattern.text()),
+                     line_text(document, decision.place));
+}
+
+// Frames must be inflated to be used: what is compressed cannot be mapped.
+std::optional<WeightFault> check_compression(const SetResolution& set,
+                                             const PolicyDocument& document,
+                                             const WeightResolution& out) {
+  if (out.form.compress.method == Compression::none) return std::nullopt;
+  const KeyDecision* compress = decision_on(set, "form.compress");
+  const KeyDecision* other = nullptr;
+  std::string claim;
+  if (out.form.residency == ResidencyRequest::mapped) {
+    other = decision_on(set, "form.residency");
+    claim = "residency = \"mapped\"";
+  } else if (out.scheme && out.scheme->is_volatile) {
+    other = decision_on(set, "format");
+    claim = "volatile = true";
+  }
+  if (compress == nullptr || other == nullptr) return std::nullopt;
+  const std::string by = compress->given ? " by the command line (--compress)" : "";
+  WeightFault fault{compress->policy != nullptr ? compress->place : other->place, {}};
+  fault.problem.what = "a contradiction: compressed, and to be mapped from the file";
+  fault.problem.field = "form.compress";
+  fault.problem.found = fmt::format(
+      "{} and {}",
+      claim_text(document, fmt::format("compress = \"{}\"{}", compress->value, by), *compress),
+      claim_text(document, claim, *other));
+  fault.problem.hint = "set compress = \"none\" for these weights, or leave them on the heap";
+  return fault;
+}
+
 void warn_of_volatile_heap(WeightResolution& out) {
   if (out.scheme && out.scheme->is_volatile && out.form.residency == ResidencyRequest::heap)
     out.warning = "volatile, but residency is heap: pages on the heap cannot be discarded";
@@ -103,28 +146,32 @@ std::optional<WeightFault> judge(const WeightFacts& facts, const SetResolution& 
                                  const PolicyDocument& document, WeightResolution& out) {
   const CodecRegistry& codecs = *document.codecs;
   out = set.common;
+  const bool empty = facts.weight.shape.elements() == 0;
   if (!dtype_is_float(facts.weight.dtype)) {
     make_non_float(set, out);
-    return std::nullopt;
+    return empty ? std::nullopt : check_compression(set, document, out);
   }
   warn_of_volatile_heap(out);
   if (is_ambiguous(set, "format")) return std::nullopt;
   if (set.scheme == nullptr) return uncovered(set);
-  if (facts.weight.shape.elements() == 0) {
+  if (empty) {
     out.keep = true;  // there is nothing to convert, or to read
     return std::nullopt;
   }
   if (auto fault = choose_codec(facts, set, codecs, out)) return fault;
-  const bool converts = out.codec != nullptr;
-  return converts ? check_source(facts, set.scheme->place, document, codecs, out) : std::nullopt;
+  if (out.codec != nullptr)
+    if (auto fault = check_source(facts, set.scheme->place, document, codecs, out)) return fault;
+  return check_compression(set, document, out);
 }
 
-void assume(const SetResolution& set, const CodecRegistry& codecs, WeightResolution& out) {
+void assume(const SetResolution& set, const PolicyDocument& document, WeightResolution& out) {
   out = set.common;
   warn_of_volatile_heap(out);
+  if (const auto fault = check_compression(set, document, out))
+    out.warning = fmt::format("{}: {}", fault->problem.what, fault->problem.found);
   if (set.scheme == nullptr) return;
   out.keep = set.scheme->scheme.format == kKeep;
-  out.codec = out.keep ? nullptr : codecs.resolve(set.scheme->scheme.format);
+  out.codec = out.keep ? nullptr : document.codecs->resolve(set.scheme->scheme.format);
 }
 
 }  // namespace synps

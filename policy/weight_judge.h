@@ -22,7 +22,8 @@ struct WeightFault {
 std::optional<WeightFault> judge(const WeightFacts& facts, const SetResolution& set,
                                  const PolicyDocument& document, WeightResolution& out);
 
-/// The same for a path of which nothing else is known: the scheme's codec, unjudged.
-void assume(const SetResolution& set, const CodecRegistry& codecs, WeightResolution& out);
+/// The same for a path of which nothing else is known: the scheme's codec, unjudged. What could be
+/// wrong is a warning.
+void assume(const SetResolution& set, const PolicyDocument& document, WeightResolution& out);
 
 }  // namespace synps

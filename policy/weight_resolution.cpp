@@ -40,7 +40,7 @@ Resolution resolve_weights(const PolicyDocument& document, const PolicyCoverage&
                            ProblemList& problems) {
   StepBudget budget(document.files.front());
   PolicyRelations relations(document.entries, budget);
-  PolicyResolver resolver(document, relations);
+  PolicyResolver resolver(document, relations, options.compress);
   ResolutionReport report(document);
   // Thousands of weights share a few sets of policies: each set is resolved once.
   Resolution result;

@@ -59,6 +59,10 @@ class CodecRowBytes final : public RowBytes {
   const CodecRegistry& codecs_;
 };
 
+/// Gives a weight's components their stored bytes and chunks; compressed ones the most that their
+/// frames can take. Throws Error(limit).
+void set_sizes(StoredWeight& weight, const RowBytes& row_bytes);
+
 /// Throws Error(checkpoint) for entry names that collide and metadata keys that start with
 /// `synps.`, Error(limit) when the header would be longer than safetensors allows (100,000,000
 /// bytes) or a size does not fit 62 bits.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,21 +22,23 @@ struct PlannedWeight {
   bool used_fallback = false;
   std::string fallback_reason;
   std::uint64_t source_bytes = 0;
-  std::uint64_t bytes = 0;   ///< in the artifact, padding included
+  std::uint64_t bytes = 0;   ///< in the artifact, padding included; of compressed components the
+                             ///< most they can take
   std::string warning;       ///< what the policy asks for this weight and may not mean
   std::string policy;        ///< pattern that decided the format; "" when none was needed
   SourcePlace policy_place;  ///< of the scheme that decided; line 0 when none was needed
 };
 
-/// What pack will do. The artifact's size is exact.
+/// What pack will do. The artifact's size is exact, unless layout.has_bounds: then it is the most
+/// that it can be, and the sizes of compressed components are.
 struct Plan {
   std::vector<PlannedWeight> weights;  ///< by the bytes of the path
   ArtifactLayout layout;
   std::uint64_t source_bytes = 0;      ///< of all tensors
   std::uint64_t artifact_bytes = 0;    ///< of the whole file
-  std::uint64_t resident_bytes = 0;    ///< on the heap once loaded, as planned
+  std::uint64_t resident_bytes = 0;    ///< on the heap once loaded, as planned and inflated
   std::uint64_t mapped_bytes = 0;      ///< mapped from the file
-  std::uint64_t conversion_bytes = 0;  ///< made by conversions at load
+  std::uint64_t conversion_bytes = 0;  ///< made by conversions at load: by inflating
   bool fits = true;                    ///< within the budget, where one is given
 
   const StoredWeight& stored(const PlannedWeight& weight) const {
@@ -45,10 +48,20 @@ struct Plan {
 
 struct PlanOptions {
   bool allow_unmatched = false;
+  std::optional<CompressRequest> compress{};  ///< for weights for which no policy sets it
 };
 
 /// Resolves every weight and lays the artifact out. Throws Error with all problems.
 Plan make_plan(const Checkpoint& checkpoint, const Policy& policy, const PlanOptions& options = {});
+
+/// Bytes that loading a stored weight takes on the heap, in the file's mapping, and of them by
+/// inflating what is compressed.
+struct LoadedBytes {
+  std::uint64_t resident = 0;
+  std::uint64_t mapped = 0;
+  std::uint64_t inflated = 0;
+};
+LoadedBytes loaded_bytes(const StoredWeight& weight) noexcept;
 
 /// How weights of a checkpoint look to a policy.
 std::vector<WeightFacts> weight_facts(const Checkpoint& checkpoint);

@@ -39,7 +39,8 @@ struct ReplacedValue {
 struct PolicyKey {
   std::string name;   ///< "dtype", "fallback", "form.compress", "form.order", "form.residency",
                       ///< "form.orientation", "backend.device"
-  std::string value;  ///< normalised: codecs qualified ("q8_0:q8_0"), enum names as documented
+  std::string value;  ///< normalised: codecs qualified ("q8_0:q8_0"), enum names as documented,
+                      ///< zstd with its level
   SourcePlace place;
   std::vector<ReplacedValue> replaced{};  ///< the last replaced first
 };
@@ -117,8 +118,10 @@ class SharedList {
 /// Who decided a key, and whom it overrode.
 struct KeyDecision {
   std::string key;                      ///< a PolicyKey name, or "format" for the scheme
-  std::string value;                    ///< "q8_0:q8_0", "mapped", …
-  const PolicyEntry* policy = nullptr;  ///< null: nobody set it; the documented default holds
+  std::string value;                    ///< "q8_0:q8_0", "mapped", "zstd:3", …
+  const PolicyEntry* policy = nullptr;  ///< null: no policy set it; the documented default holds,
+                                        ///< or what the caller gave
+  bool given = false;                   ///< by the caller: ResolveOptions::compress
   std::vector<const PolicyEntry*> agreeing{};  ///< all the narrowest that set it, `policy` first
   std::vector<const PolicyEntry*> overridden;  ///< broader policies that set it too, widest first
   SourcePlace place{};  ///< of the key or scheme that decided; line 0 when nobody set it
@@ -163,7 +166,8 @@ struct WeightResolution {
 };
 
 struct ResolveOptions {
-  bool allow_unmatched = false;  ///< policies and groups may match no weight
+  bool allow_unmatched = false;               ///< policies and groups may match no weight
+  std::optional<CompressRequest> compress{};  ///< for weights for which no policy sets it
 };
 
 /// Gives the codecs of a package; throws Error(package).
@@ -179,9 +183,10 @@ struct PolicyOptions {
 
 /// The value that explain() asks about.
 struct ExplainRequest {
-  const WeightFacts* facts = nullptr;       ///< of the weight at the path, when there is one
-  Scope scope = Scope::constant;            ///< never `any`
-  Lifetime lifetime = Lifetime::immutable;  ///< never `any`
+  const WeightFacts* facts = nullptr;         ///< of the weight at the path, when there is one
+  Scope scope = Scope::constant;              ///< never `any`
+  Lifetime lifetime = Lifetime::immutable;    ///< never `any`
+  std::optional<CompressRequest> compress{};  ///< as in ResolveOptions
 };
 
 /// A scheme for values that are not constants, under the policy that has it.
