@@ -75,7 +75,7 @@ std::string inspect_text(const ArtifactReader& artifact, bool all, std::size_t w
       "  weights  {}: {}\n",
       escape_for_display(artifact.path()), artifact.index().version,
       exact_bytes(report.artifact_bytes), grouped(report.weights.size()), density(elements, bytes));
-  out += compression_text(report);
+  out += compression_text(report, 9);
   out += metadata_text(artifact.metadata()) + values_text(artifact.index().values);
   out += "\n" + codec_totals_text(report, width);
   if (const std::string fallbacks = fallbacks_text(report, width); !fallbacks.empty())

@@ -86,7 +86,7 @@ std::string packed_text(const WeightReport& report, const PackReport& packed,
                         const Options& options, std::size_t width) {
   std::string out = fmt::format("packed {} into {}\n", escape_for_display(options.checkpoint),
                                 escape_for_display(options.output));
-  out += sizes_text(report) + "\n" + codec_totals_text(report, width);
+  out += sizes_text(report) + compression_text(report) + "\n" + codec_totals_text(report, width);
   if (const std::string fallbacks = fallbacks_text(report, width); !fallbacks.empty())
     out += "\n" + fallbacks;
   for (const FindingKind& kind : kFindingKinds)
@@ -115,6 +115,8 @@ std::string packed_json(const WeightReport& report, const PackReport& packed) {
   json.key("artifact_bytes").integer(packed.artifact_bytes);
   json.key("source_bytes").integer(report.source_bytes);
   json.key("weights").integer(report.weights.size());
+  json.key("compressed");
+  write_compression(json, report);
   json.key("codecs");
   write_codec_totals(json, report);
   json.key("fallbacks");
@@ -174,12 +176,13 @@ int run(const Options& options, const CommonOptions& common) {
   const Plan plan =
       make_plan(checkpoint, policy, {options.allow_unmatched, compress_request(options.compress)});
   log_warnings(plan);
-  const WeightReport report = report_plan(plan, policy);
+  WeightReport report = report_plan(plan, policy);
   if (options.dry_run) return dry_run(checkpoint, policy, report, options);
 
-  spdlog::info("{}: writing {}", escape_for_display(options.output),
-               exact_bytes(plan.artifact_bytes));
+  spdlog::info("{}: writing {}{}", escape_for_display(options.output),
+               plan.layout.has_bounds ? "at most " : "", exact_bytes(plan.artifact_bytes));
   const PackReport packed = pack_with_progress(checkpoint, plan, policy, options, common.quiet);
+  set_true_sizes(report, packed.layout);
   write_output(options.json ? packed_json(report, packed)
                             : packed_text(report, packed, options, output_width()));
   return 0;

@@ -104,10 +104,10 @@ std::string fallbacks_text(const WeightReport& report, std::size_t width) {
   return fallbacks_text(fallback_groups(report), width);
 }
 
-std::string compression_text(const WeightReport& report) {
+std::string compression_text(const WeightReport& report, std::size_t width) {
   const CompressionTotal total = compression_total(report);
   if (total.weights == 0) return {};
-  return fmt::format("  frames    {}{} of {} in {}, {}\n",
+  return fmt::format("  {:{}}{}{} of {} in {}, {}\n", "frames", width,
                      report.sizes_are_bounds ? "at most " : "", exact_bytes(total.stored),
                      human_bytes(total.inflated), counted(total.weights, "weight"),
                      percent(total.stored, total.inflated));

@@ -33,8 +33,8 @@ struct FallbackGroup {
 std::vector<FallbackGroup> fallback_groups(const WeightReport& report);
 
 // Parts of a report for people.
-/// What compression comes to; "" where nothing is compressed.
-std::string compression_text(const WeightReport& report);
+/// What compression comes to, behind a label of `width` columns; "" where nothing is compressed.
+std::string compression_text(const WeightReport& report, std::size_t width = 10);
 std::string codec_totals_text(const WeightReport& report, std::size_t width);
 std::string fallbacks_text(const std::vector<FallbackGroup>& groups, std::size_t width);
 std::string fallbacks_text(const WeightReport& report, std::size_t width);

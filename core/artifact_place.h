@@ -19,9 +19,6 @@ bool is_volatile(const StoredWeight& weight) noexcept;
 /// The most that the frames of a compressed component take; nothing when that is 2^64 or more.
 /// Needs its true bytes and chunks.
 std::optional<std::uint64_t> bound_of_frames(const StoredComponent& stored) noexcept;
-/// True bytes of a chunk of a compressed component, and how its planes are split.
-FrameContent frame_content(const StoredWeight& weight, const StoredComponent& stored,
-                           std::uint64_t chunk) noexcept;
 
 /// Bytes of a chunk's place in the sums: a digest, and the size of the frame where there is one.
 std::uint64_t sum_bytes(Compression compression) noexcept;

@@ -70,9 +70,15 @@ void ArtifactWriter::write(std::size_t weight, std::size_t component, std::uint6
   }
 }
 
+void ArtifactWriter::read(std::size_t weight, std::size_t component, std::uint64_t offset,
+                          std::span<std::byte> out) const {
+  file_.read(place_of(layout_.index.weights[weight].components[component], offset), out);
+}
+
 void ArtifactWriter::set_digest(std::size_t weight, std::size_t component, std::uint64_t chunk,
                                 const Digest& digest) {
   const StoredComponent& stored = layout_.index.weights[weight].components[component];
+  if (stored.compressed()) return;
   digests_[stored.first_digest + chunk] = digest;
   known_[stored.first_digest + chunk] = 1;
 }
@@ -110,7 +116,7 @@ void ArtifactWriter::compress_chunk(std::size_t weight, std::size_t component, s
   for (std::uint64_t at = stored.chunk_begin(chunk); at < stored.chunk_end(chunk);) {
     const std::uint64_t left = stored.chunk_end(chunk) - at;
     const auto piece = std::span(buffer_).first(std::min<std::uint64_t>(buffer_.size(), left));
-    file_.read(place_of(stored, at), piece);
+    read(weight, component, at, piece);
     compressor.add(piece, sink);
     at += piece.size();
   }

@@ -10,6 +10,7 @@
 #include "pieces.h"
 #include "source_reader.h"
 #include "stored_reader.h"
+#include "synps/component_reader.h"
 #include "value_problems.h"
 
 namespace synps {
@@ -81,13 +82,13 @@ class Comparer {
 std::optional<Difference> Comparer::bytes() {
   Buffer<std::byte> source_buffer;
   Buffer<std::byte> stored_buffer;
-  const std::uint64_t begin = artifact_.file_offset(stored_.components.front());
+  ComponentReader reader(artifact_);
   for (std::uint64_t at = 0; at < tensor_.bytes;) {
     const std::uint64_t size = std::min(kCopyBytes, tensor_.bytes - at);
     const std::span<std::byte> source = source_buffer.take(size);
     const std::span<std::byte> stored = stored_buffer.take(size);
     checkpoint_.read(tensor_, at, source);
-    artifact_.file().read(begin + at, stored);
+    reader.read(stored_, stored_.components.front(), at, stored);
     progress_.advance(size);
     const auto [a, b] = std::mismatch(source.begin(), source.end(), stored.begin());
     if (a != source.end())

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "pack_frames.h"
 #include "pack_worker.h"
 #include "parallel.h"
 #include "pieces.h"
@@ -80,7 +81,8 @@ class Packer {
         options_(options),
         writer_(file, plan.layout),
         analyses_(begin_analyses(plan)),
-        progress_(options.progress, bytes_to_read(plan, analyses_)),
+        progress_(options.progress,
+                  bytes_to_read(plan, analyses_) + bytes_to_compress(plan.layout)),
         values_(plan.weights.size()) {}
 
   /// Writes every true byte of every weight. All weights are gone through before any is refused, so
@@ -92,7 +94,13 @@ class Packer {
     refuse_values();
   }
 
-  void finish() { writer_.finish(); }
+  /// Makes frames of what is to be compressed, and writes what tells of all. Returns what was
+  /// written.
+  ArtifactLayout finish() {
+    pack_frames(writer_, plan_.layout,
+                worker_count(options_.jobs, chunks_to_compress(plan_.layout)), progress_);
+    return writer_.finish();
+  }
 
   std::vector<PackedWeightReport> findings() const;
 
@@ -176,7 +184,7 @@ std::vector<PackedWeightReport> Packer::findings() const {
   return findings;
 }
 
-/// The plan promised a size; a file of another one is never let through.
+/// A file of another size than was planned, or came of compressing, is never let through.
 void check_size(Os& os, const AtomicFile& file, std::uint64_t planned) {
   FileStatus status;
   if (const int error = os.status(file.temporary_path(), false, status); error < 0)
@@ -201,10 +209,10 @@ PackReport pack(const Checkpoint& checkpoint, const Plan& plan, const std::strin
   AtomicFile file(os, output, std::move(file_options));
   Packer packer(checkpoint, plan, options, file);
   packer.write_weights();
-  packer.finish();
-  check_size(os, file, plan.artifact_bytes);
+  ArtifactLayout written = packer.finish();
+  check_size(os, file, written.file_bytes);
   file.commit();
-  return {plan.artifact_bytes, packer.findings()};
+  return {written.file_bytes, packer.findings(), std::move(written)};
 }
 
 }  // namespace synps

@@ -23,19 +23,20 @@ bool stored_as_source(const StoredWeight& weight) noexcept {
 
 StoredReader::StoredReader(const ArtifactReader& artifact, const StoredWeight& weight,
                            const Codec& codec)
-    : artifact_(artifact), weight_(weight), codec_(codec) {
+    : weight_(weight), codec_(codec) {
   if (std::string fault = component_fault(weight, &codec); !fault.empty())
     throw Error({.code = ErrorCode::artifact,
                  .file = artifact.path(),
                  .what = std::move(fault),
                  .field = weight.weight.path});
+  for (std::size_t c = 0; c < weight.components.size(); ++c) readers_.emplace_back(artifact);
   buffers_.resize(weight.components.size());
   in_.resize(weight.components.size());
   for (std::size_t c = 0; c < weight.components.size(); ++c) {
     const StoredComponent& component = weight.components[c];
     if (!component.component.per_weight) continue;
     const std::span<std::byte> bytes = buffers_[c].take(component.component.bytes);
-    artifact.file().read(artifact.file_offset(component), bytes);
+    readers_[c].read(weight, component, 0, bytes);
     in_[c] = bytes;
   }
 }
@@ -46,7 +47,7 @@ void StoredReader::read(const Piece& piece, std::span<float> out) {
     if (component.component.per_weight) continue;
     const ByteRange range = piece_bytes(codec_, weight_, c, piece);
     const std::span<std::byte> bytes = buffers_[c].take(range.size);
-    artifact_.file().read(artifact_.file_offset(component) + range.begin, bytes);
+    readers_[c].read(weight_, component, range.begin, bytes);
     in_[c] = bytes;
   }
   codec_.decode(piece, in_, out);

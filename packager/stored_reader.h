@@ -6,6 +6,7 @@
 #include "pieces.h"
 #include "synps/artifact_reader.h"
 #include "synps/codec_registry.h"
+#include "synps/component_reader.h"
 
 namespace synps {
 
@@ -19,20 +20,22 @@ const Codec* require_stored_codec(const CodecRegistry& codecs, const StoredWeigh
 /// dtype.
 bool stored_as_source(const StoredWeight& weight) noexcept;
 
-/// Reads pieces of a packed weight as f32 values. Bytes are read, not mapped, so that memory stays
-/// bounded and a file that is cut meanwhile is an error. For one thread.
+/// Reads pieces of a weight as f32 values, inflating what is compressed. Bytes are read, not
+/// mapped, so that memory stays bounded and a file that is cut meanwhile is an error. For one
+/// thread.
 class StoredReader {
  public:
   /// Throws Error(artifact) when the components are not what the codec stores for this weight.
   StoredReader(const ArtifactReader& artifact, const StoredWeight& weight, const Codec& codec);
 
-  /// Fills `out` with the values of a piece, which is cut as the codec wants it. Throws Error(io).
+  /// Fills `out` with the values of a piece, which is cut as the codec wants it. Throws Error(io);
+  /// Error(artifact) for a frame that is not sound.
   void read(const Piece& piece, std::span<float> out);
 
  private:
-  const ArtifactReader& artifact_;
   const StoredWeight& weight_;
   const Codec& codec_;
+  std::vector<ComponentReader> readers_;    ///< one a component
   std::vector<Buffer<std::byte>> buffers_;  ///< one a component
   std::vector<std::span<const std::byte>> in_;
 };

@@ -13,6 +13,7 @@
 #include "stored_reader.h"
 #include "synps/artifact_reader.h"
 #include "synps/codec_package.h"
+#include "synps/component_reader.h"
 #include "synps/stored_codec.h"
 
 namespace synps {
@@ -112,18 +113,18 @@ void Unpacker::check(const StoredWeight& stored, Progress& progress) {
   for (const StoredComponent& component : stored.components)
     for (std::uint64_t chunk = 0; chunk < component.chunks(); ++chunk) {
       artifact_.read_and_check_chunk(stored, component, chunk, buffer);
-      progress.advance(component.chunk_end(chunk) - component.chunk_begin(chunk));
+      progress.advance(artifact_.place_of(stored, component, chunk).size);
     }
 }
 
 void Unpacker::write_bytes(AtomicFile& file, const StoredWeight& stored, std::uint64_t begin,
                            Progress& progress) {
   const StoredComponent& component = stored.components.front();
-  const std::uint64_t source = artifact_.file_offset(component);
+  ComponentReader reader(artifact_);
   for (std::uint64_t at = 0; at < component.component.bytes;) {
     const std::span<std::byte> bytes =
         bytes_.take(std::min(kCopyBytes, component.component.bytes - at));
-    artifact_.file().read(source + at, bytes);
+    reader.read(stored, component, at, bytes);
     file.write(begin + at, bytes);
     at += bytes.size();
     progress.advance(bytes.size());

@@ -71,8 +71,13 @@ def faults_of_the_text():
     yield Bad("unknown value", ROOT + '[policies."*"]\ndtype = "f23"\n', 'dtype = "f23"')
     yield Bad(
         "not yet available",
-        ROOT + '[policies."*".form]\ncompress = "zstd"\n',
-        'compress = "zstd"',
+        ROOT + '[policies."*".form]\norder = "kernel_feed"\n',
+        'order = "kernel_feed"',
+    )
+    yield Bad(
+        "unknown compression level",
+        ROOT + '[policies."*".form]\ncompress = "zstd:22"\n',
+        'compress = "zstd:22"',
     )
     yield Bad("unknown codec", scheme("*", format="q8_1"), 'format = "q8_1"')
     yield Bad("codec is for reading only", scheme("*", format="f64"), 'format = "f64"')

@@ -7,6 +7,7 @@
 
 #include "synps/artifact_index.h"
 #include "synps/codec_registry.h"
+#include "synps/frame.h"
 
 namespace synps {
 
@@ -62,6 +63,10 @@ class CodecRowBytes final : public RowBytes {
 /// Gives a weight's components their stored bytes and chunks; compressed ones the most that their
 /// frames can take. Throws Error(limit).
 void set_sizes(StoredWeight& weight, const RowBytes& row_bytes);
+
+/// True bytes of a chunk of a compressed component, and how its planes are split.
+FrameContent frame_content(const StoredWeight& weight, const StoredComponent& stored,
+                           std::uint64_t chunk) noexcept;
 
 /// Throws Error(checkpoint) for entry names that collide and metadata keys that start with
 /// `synps.`, Error(limit) when the header would be longer than safetensors allows (100,000,000

@@ -28,9 +28,14 @@ class ArtifactWriter {
   void write(std::size_t weight, std::size_t component, std::uint64_t offset,
              std::span<const std::byte> bytes);
 
+  /// Reads back true bytes of a component that were written; of a compressed one those of one chunk
+  /// that is no frame yet.
+  void read(std::size_t weight, std::size_t component, std::uint64_t offset,
+            std::span<std::byte> out) const;
+
   /// Tells the digest of a chunk that the caller has hashed while writing it (for the last chunk:
-  /// true bytes and padding). Chunks that nobody tells are read back by finish(). Not for
-  /// compressed components.
+  /// true bytes and padding). Chunks that nobody tells are read back by finish(). Nothing is told
+  /// so about compressed components, whose frames are what is hashed.
   void set_digest(std::size_t weight, std::size_t component, std::uint64_t chunk,
                   const Digest& digest);
 

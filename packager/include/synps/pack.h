@@ -38,6 +38,7 @@ struct PackedWeightReport {
 struct PackReport {
   std::uint64_t artifact_bytes = 0;
   std::vector<PackedWeightReport> findings;  ///< weights with overflow or underflow, by path
+  ArtifactLayout layout{};  ///< as written: the plan's, with the true sizes of what was compressed
 };
 
 /// Writes the planned artifact. Throws Error(checkpoint) for values that a codec cannot store (all

@@ -187,10 +187,9 @@ TEST_CASE("every value of every key is taken, or is not yet available") {
       const bool scheme = key.section == Section::scheme;
       const std::string scope = scheme && key.name != "scope" ? "scope = \"input\"\n" : "";
       const bool list = key.type == KeyType::text_list;
-      const std::vector<Problem> problems =
-          parse_problems(with(key, list ? fmt::format("[\"{}\"]", choice.value)
-                                        : fmt::format("\"{}\"", choice.value)) +
-                         scope);
+      const std::string value = choice.value == "zstd:LEVEL" ? "zstd:7" : std::string(choice.value);
+      const std::vector<Problem> problems = parse_problems(
+          with(key, list ? fmt::format("[\"{}\"]", value) : fmt::format("\"{}\"", value)) + scope);
       if (choice.not_yet.empty()) {
         CHECK(problems.empty());
       } else {
@@ -210,8 +209,34 @@ TEST_CASE("every value of every key is taken, or is not yet available") {
     CHECK(contains(problems[0].want, key.choices.front().value));
     CHECK(problems[0].column == key.name.size() + (list ? 5 : 4));
   }
-  CHECK(parse_problems("[policies.\"*\".form]\ncompress = \"zstd:19\"\n").at(0).what ==
-        "not yet available");
+}
+
+TEST_CASE("levels of compression go from 1 to 19, and others are explained") {
+  const auto problems_of_level = [](const std::string& level) {
+    return parse_problems("[policies.\"*\".form]\ncompress = \"zstd:" + level + "\"\n");
+  };
+  for (const char* level : {"1", "3", "9", "10", "19"}) CHECK(problems_of_level(level).empty());
+  const struct {
+    const char* level;
+    const char* hint;
+  } cases[] = {
+      {"0", "start at 1"},    {"20", "use zstd:19"},     {"22", "larger than a chunk"},
+      {"-1", "negative"},     {"", "a whole number"},    {"LEVEL", "a whole number"},
+      {"03", "leading zero"}, {"3.5", "a whole number"}, {"99999999999999999999", "zstd:19"}};
+  for (const auto& [level, hint] : cases) {
+    CAPTURE(level);
+    const std::vector<Problem> problems = problems_of_level(level);
+    REQUIRE(problems.size() == 1);
+    CHECK(problems[0].what == "unknown compression level");
+    CHECK(problems[0].field == "policies.\"*\".form.compress");
+    CHECK(problems[0].want == "zstd:1 to zstd:19");
+    CHECK(place(problems[0]) == "2:12");
+    CHECK(contains(problems[0].hint, hint));
+  }
+  const std::vector<Problem> near = parse_problems("[policies.\"*\".form]\ncompress = \"ztsd\"\n");
+  REQUIRE(near.size() == 1);
+  CHECK(near[0].what == "unknown value");
+  CHECK(contains(near[0].hint, "`zstd`"));
 }
 
 TEST_CASE("the enumerated values are those that the types know") {
@@ -282,8 +307,7 @@ TEST_CASE("the keys that are wanted are those that this version takes") {
 TEST_CASE("known words of later versions are not yet available, not unknown") {
   for (const char* text : {"[profiles.\"mine\"]\n", "[devices.board]\nprofile = \"edge\"\n",
                            "[devices.board]\ntarget = \"cpu-avx2\"\n",
-                           "[policies.\"*\".form]\norder = \"kernel_feed\"\n",
-                           "[policies.\"*\".form]\ncompress = \"zstd\"\n"}) {
+                           "[policies.\"*\".form]\norder = \"kernel_feed\"\n"}) {
     CAPTURE(text);
     const std::vector<Problem> problems = parse_problems(text);
     REQUIRE(problems.size() == 1);
