@@ -56,7 +56,9 @@ int run(const Options& options) {
   const Policy policy = load_policy(options.policy, codecs);
   const Plan plan = make_plan(checkpoint, policy, {.allow_unmatched = options.allow_unmatched});
   log_warnings(plan);
-  print(report_plan(plan, policy), options);
+  WeightReport report = report_plan(plan, policy);
+  report.pack_memory = pack_memory(checkpoint, plan);
+  print(report, options);
   return 0;
 }
 

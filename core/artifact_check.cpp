@@ -3,12 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <mutex>
 #include <utility>
 
 #include "artifact_place.h"
 #include "synps/artifact_layout.h"
 #include "synps/artifact_reader.h"
 #include "synps/checked.h"
+#include "synps/parallel.h"
 #include "synps/stored_codec.h"
 
 namespace synps {
@@ -40,6 +43,22 @@ void read_pieces(const InputFile& file, std::uint64_t begin, std::uint64_t end,
     begin += piece.size();
   }
 }
+
+/// Hashes chunks through memory that it keeps. For one thread.
+class ChunkReader {
+ public:
+  Digest digest(const ArtifactReader& reader, const StoredComponent& stored, std::uint64_t chunk) {
+    hasher_.reset();
+    const std::uint64_t begin = reader.file_offset(stored);
+    read_pieces(reader.file(), begin + stored.chunk_begin(chunk), begin + stored.chunk_end(chunk),
+                buffer_, [&](std::span<const std::byte> piece) { hasher_.update(piece); });
+    return hasher_.digest();
+  }
+
+ private:
+  std::vector<std::byte> buffer_ = std::vector<std::byte>(kPieceBytes);
+  Hasher hasher_;
+};
 
 /// Why the weight's padded sizes and chunks are not the format's; empty when they are.
 std::string size_fault(const StoredWeight& weight, const CodecRegistry& codecs) {
@@ -138,7 +157,7 @@ void ArtifactReader::check_padding(std::vector<Problem>& problems) const {
     }
 }
 
-void ArtifactReader::check_sums(const std::function<void(std::uint64_t)>& progress,
+void ArtifactReader::check_sums(unsigned jobs, const std::function<void(std::uint64_t)>& progress,
                                 std::vector<Problem>& problems) const {
   std::vector<std::byte> sums(sums_bytes_);
   file_.read(data_start_ + index_bytes_, sums);
@@ -147,26 +166,52 @@ void ArtifactReader::check_sums(const std::function<void(std::uint64_t)>& progre
         problem(*this, "the digests do not fit their own digest", std::string(kSumsEntry)));
     return;  // what they say about chunks is worth nothing
   }
-  std::vector<std::byte> buffer(kPieceBytes);
+  const std::vector<ComponentNumber> order = in_data_order(index_);
+  check_chunks(jobs, progress, order, sums, problems);
   std::uint64_t used = 0;
-  for (const ComponentNumber number : in_data_order(index_)) {
+  for (const ComponentNumber number : order) {
     const StoredComponent& stored = number.in(index_);
     used = std::max(used, sizeof(Digest) * (stored.first_digest + stored.chunks()));
-    for (std::uint64_t chunk = 0; chunk < stored.chunks(); ++chunk) {
-      const auto sum = std::span<const std::byte>(sums).subspan(
-          sizeof(Digest) * (stored.first_digest + chunk), sizeof(Digest));
-      const Digest digest = read_digest(stored, chunk, buffer);
-      if (!std::equal(sum.begin(), sum.end(), digest.begin()))
-        problems.push_back(damaged_chunk(index_.weights[number.weight], stored, chunk));
-      if (progress) progress(stored.chunk_end(chunk) - stored.chunk_begin(chunk));
-    }
   }
   if (!all_zeros(std::span<const std::byte>(sums).subspan(used)))
     problems.push_back(problem(*this, "the padding is not zeros", std::string(kSumsEntry)));
 }
 
-std::vector<Problem> ArtifactReader::check_all(
-    const CodecRegistry* codecs, const std::function<void(std::uint64_t)>& progress) const {
+/// Compares every chunk with its digest; problems are added in data order.
+void ArtifactReader::check_chunks(unsigned jobs, const std::function<void(std::uint64_t)>& progress,
+                                  const std::vector<ComponentNumber>& order,
+                                  std::span<const std::byte> sums,
+                                  std::vector<Problem>& problems) const {
+  std::vector<std::uint64_t> ends;  // chunks of all components up to and including this one
+  ends.reserve(order.size());
+  for (const ComponentNumber number : order)
+    ends.push_back((ends.empty() ? 0 : ends.back()) + number.in(index_).chunks());
+  const std::uint64_t chunks = ends.empty() ? 0 : ends.back();
+
+  std::vector<ChunkReader> readers(worker_count(jobs, chunks));
+  std::mutex mutex;
+  std::map<std::uint64_t, Problem> damage;  // by chunk, under the mutex
+  run_parallel(static_cast<unsigned>(readers.size()), chunks,
+               [&](unsigned worker, std::uint64_t i) {
+                 const auto end = std::upper_bound(ends.begin(), ends.end(), i);
+                 const ComponentNumber number = order[static_cast<std::size_t>(end - ends.begin())];
+                 const StoredComponent& stored = number.in(index_);
+                 const std::uint64_t chunk = i - (*end - stored.chunks());
+                 const auto sum =
+                     sums.subspan(sizeof(Digest) * (stored.first_digest + chunk), sizeof(Digest));
+                 const Digest digest = readers[worker].digest(*this, stored, chunk);
+                 if (!std::equal(sum.begin(), sum.end(), digest.begin())) {
+                   const std::lock_guard lock(mutex);
+                   damage.emplace(i, damaged_chunk(index_.weights[number.weight], stored, chunk));
+                 }
+                 if (progress) progress(stored.chunk_end(chunk) - stored.chunk_begin(chunk));
+               });
+  for (auto& [chunk, found] : damage) problems.push_back(std::move(found));
+}
+
+std::vector<Problem> ArtifactReader::check_all(const CodecRegistry* codecs,
+                                               const std::function<void(std::uint64_t)>& progress,
+                                               unsigned jobs) const {
   std::vector<Problem> problems;
   std::vector<std::byte> index(index_bytes_);
   file_.read(data_start_, index);
@@ -181,7 +226,7 @@ std::vector<Problem> ArtifactReader::check_all(
   if (codecs != nullptr) check_codecs(*codecs, problems);
   check_padding(problems);
   if (progress) progress(data_start_ + index_bytes_ + sums_bytes_);
-  check_sums(progress, problems);
+  check_sums(jobs, progress, problems);
   return problems;
 }
 

@@ -207,6 +207,14 @@ void write_entry(JsonWriter& json, std::string_view name, DType dtype,
   json.end_object();
 }
 
+/// More than the header mostly has, padding included.
+std::size_t likely_header_length(const ArtifactIndex& index) {
+  std::size_t length = 65536;
+  for (const StoredWeight& weight : index.weights)
+    for (const StoredComponent& stored : weight.components) length += 128 + stored.entry.size();
+  return length;
+}
+
 void write_weight_entry(JsonWriter& json, const StoredWeight& weight,
                         const StoredComponent& stored) {
   if (is_dense(weight))
@@ -220,7 +228,10 @@ void write_weight_entry(JsonWriter& json, const StoredWeight& weight,
 }  // namespace
 
 std::string render_header(const ArtifactLayout& layout, const Digest& index_digest) {
-  JsonWriter json;
+  std::string start;
+  start.reserve(likely_header_length(layout.index));
+  start.assign(8, '\0');  // the length field
+  JsonWriter json(std::move(start));
   json.begin_object();
   json.key("__metadata__").begin_object();
   for (const auto& [key, value] : layout.metadata)
@@ -234,16 +245,15 @@ std::string render_header(const ArtifactLayout& layout, const Digest& index_dige
   json.end_object();
 
   std::string text = json.take();
-  const std::uint64_t total = *checked_round_up(8 + text.size(), kPageAlignment);
+  const std::uint64_t total = *checked_round_up(text.size(), kPageAlignment);
   if (total - 8 > kMaxHeaderBytes)
     throw Error({.code = ErrorCode::limit,
                  .what = "the artifact's header would be longer than safetensors allows",
                  .found = fmt::format("{} bytes", total - 8),
                  .want = fmt::format("at most {} bytes", kMaxHeaderBytes)});
-  text.resize(total - 8, ' ');
-  std::string header(8, '\0');
-  for (std::size_t i = 0; i < 8; ++i) header[i] = static_cast<char>((total - 8) >> (8 * i) & 0xFF);
-  return header + text;
+  text.resize(total, ' ');
+  for (std::size_t i = 0; i < 8; ++i) text[i] = static_cast<char>((total - 8) >> (8 * i) & 0xFF);
+  return text;
 }
 
 }  // namespace synps

@@ -20,7 +20,7 @@ std::span<const std::byte> bytes_of(const std::string& text) {
 }  // namespace
 
 ArtifactWriter::ArtifactWriter(AtomicFile& file, const ArtifactLayout& layout)
-    : file_(file), layout_(layout), digests_(layout.chunk_count), known_(layout.chunk_count, 0) {
+    : file_(file), layout_(layout), sums_(layout.sums_bytes), known_(layout.chunk_count, 0) {
   // A fresh file reads as zeros, so padding needs no writing.
   file_.allocate(layout_.file_bytes);
 }
@@ -37,10 +37,27 @@ void ArtifactWriter::write(std::size_t weight, std::size_t component, std::uint6
   file_.write(layout_.header_bytes + stored.offset + offset, bytes);
 }
 
+std::uint64_t ArtifactWriter::file_offset(std::size_t weight,
+                                          std::size_t component) const noexcept {
+  return layout_.header_bytes + layout_.index.weights[weight].components[component].offset;
+}
+
+std::uint64_t ArtifactWriter::share(std::size_t weight, std::size_t component, std::uint64_t offset,
+                                    const InputFile& from, std::uint64_t from_offset,
+                                    std::uint64_t size) {
+  return file_.share(file_offset(weight, component) + offset, from, from_offset, size);
+}
+
+void ArtifactWriter::read(std::size_t weight, std::size_t component, std::uint64_t offset,
+                          std::span<std::byte> out) const {
+  file_.read(file_offset(weight, component) + offset, out);
+}
+
 void ArtifactWriter::set_digest(std::size_t weight, std::size_t component, std::uint64_t chunk,
                                 const Digest& digest) {
   const StoredComponent& stored = layout_.index.weights[weight].components[component];
-  digests_[stored.first_digest + chunk] = digest;
+  std::copy(digest.begin(), digest.end(),
+            sums_.begin() + std::ptrdiff_t(sizeof(Digest) * (stored.first_digest + chunk)));
   known_[stored.first_digest + chunk] = 1;
 }
 
@@ -68,14 +85,9 @@ void ArtifactWriter::read_back_digests() {
 
 void ArtifactWriter::finish() {
   read_back_digests();
-  std::vector<std::byte> sums(layout_.sums_bytes);
-  for (std::size_t i = 0; i < digests_.size(); ++i)
-    std::copy(digests_[i].begin(), digests_[i].end(), sums.begin() + std::ptrdiff_t(16 * i));
-  file_.write(layout_.header_bytes + layout_.index_bytes, sums);
+  file_.write(layout_.header_bytes + layout_.index_bytes, sums_);
 
-  ArtifactIndex index = layout_.index;
-  index.sums = xxh3_128(sums);
-  std::string json = to_json(index);
+  std::string json = to_json(layout_.index, xxh3_128(sums_));
   json.resize(layout_.index_bytes, ' ');
   file_.write(layout_.header_bytes, bytes_of(json));
   file_.write(0, bytes_of(render_header(layout_, xxh3_128(bytes_of(json)))));

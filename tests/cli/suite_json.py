@@ -9,7 +9,7 @@ from support import CliTest
 
 PLAN_KEYS = {
     "artifact_bytes", "source_bytes", "resident_bytes", "mapped_bytes", "conversion_bytes", "fits",
-    "codecs", "fallbacks", "weights", "values",
+    "codecs", "fallbacks", "weights", "values", "pack_memory",
 }
 WEIGHT_KEYS = {
     "path", "shape", "source", "codec", "encoding", "order", "orientation", "residency", "device", "lossless",
@@ -75,7 +75,8 @@ class Json(CliTest):
                 self.assertEqual(packed["artifact_bytes"], plan["artifact_bytes"])
                 self.assertEqual(packed["artifact_bytes"], len(self.read(name)))
                 loaded = self.json("plan", name)
-                for key in PLAN_KEYS - {"fallbacks", "weights"}:
+                self.assertIsNone(loaded["pack_memory"])
+                for key in PLAN_KEYS - {"fallbacks", "weights", "pack_memory"}:
                     self.assertEqual(loaded[key], plan[key], key)
                 self.assertEqual(loaded["weights"], plan["weights"])
 

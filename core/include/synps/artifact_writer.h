@@ -20,6 +20,17 @@ class ArtifactWriter {
   void write(std::size_t weight, std::size_t component, std::uint64_t offset,
              std::span<const std::byte> bytes);
 
+  /// Bytes of the blocks in which share() copies; 0 where it does not.
+  std::uint64_t shared_block_bytes() const noexcept { return file_.shared_block_bytes(); }
+  /// Copies bytes of `from` to `offset` in a component without moving them, as AtomicFile::share().
+  std::uint64_t share(std::size_t weight, std::size_t component, std::uint64_t offset,
+                      const InputFile& from, std::uint64_t from_offset, std::uint64_t size);
+  /// Offset in the file of a component's first byte.
+  std::uint64_t file_offset(std::size_t weight, std::size_t component) const noexcept;
+  /// Reads back true bytes of a component.
+  void read(std::size_t weight, std::size_t component, std::uint64_t offset,
+            std::span<std::byte> out) const;
+
   /// Tells the digest of a chunk that the caller has hashed while writing it (for the last chunk:
   /// true bytes and padding). Chunks that nobody tells are read back by finish().
   void set_digest(std::size_t weight, std::size_t component, std::uint64_t chunk,
@@ -34,7 +45,7 @@ class ArtifactWriter {
 
   AtomicFile& file_;
   const ArtifactLayout& layout_;
-  std::vector<Digest> digests_;
+  std::vector<std::byte> sums_;  ///< the digests, as they will be written
   std::vector<std::uint8_t> known_;
 };
 

@@ -25,6 +25,9 @@ struct PackOptions {
   bool replace = false;         ///< an existing output may be replaced
   bool allow_overflow = false;  ///< finite values may become infinite
   unsigned jobs = 0;            ///< worker threads; 0: one a core. Never changes the bytes
+  /// Bytes of memory that may be taken, as MemoryNeed counts; fewer workers are taken, to fit. 0:
+  /// any.
+  std::uint64_t max_memory = 0;
   ProgressCallback progress;
   std::vector<FileIdentity> protected_files;  ///< more inputs that must not be overwritten
 };
@@ -41,8 +44,9 @@ struct PackReport {
 };
 
 /// Writes the planned artifact. Throws Error(checkpoint) for values that a codec cannot store (all
-/// weights that have any are named), or when an input changes meanwhile; Error(io); Error(output).
-/// Memory is bounded by workers, not by the model.
+/// weights that have any are named), or when an input changes meanwhile; Error(io); Error(output);
+/// Error(limit), before anything is written, when not even one worker fits max_memory. Memory is
+/// what pack_memory() says.
 PackReport pack(const Checkpoint& checkpoint, const Plan& plan, const std::string& output,
                 const PackOptions& options = {}, Os& os = Os::posix());
 
