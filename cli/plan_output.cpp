@@ -24,6 +24,25 @@ std::string loading_text(const WeightReport& report) {
       exact_bytes(report.resident_bytes), exact_bytes(report.conversion_bytes));
 }
 
+/// What packing itself takes.
+std::string memory_text(const MemoryNeed& need) {
+  std::string out = fmt::format("  packing   takes {} of memory and {} a worker\n",
+                                human_bytes(need.program_bytes + need.index_bytes),
+                                human_bytes(need.worker_bytes));
+  if (!need.long_rows_in.empty())
+    out += fmt::format("            (holds whole rows of {})\n",
+                       escape_for_display(need.long_rows_in));
+  return out;
+}
+
+void write_memory(JsonWriter& json, const MemoryNeed& need) {
+  json.begin_object();
+  json.key("program_bytes").integer(need.program_bytes);
+  json.key("index_bytes").integer(need.index_bytes);
+  json.key("worker_bytes").integer(need.worker_bytes);
+  json.end_object();
+}
+
 }  // namespace
 
 std::string sizes_text(const WeightReport& report) {
@@ -42,6 +61,7 @@ std::string plan_text(const WeightReport& report, const std::string& input, bool
                         : fmt::format("plan for packing {} under {}\n", escape_for_display(input),
                                       escape_for_display(report.policy_file));
   out += sizes_text(report) + compression_text(report) + loading_text(report);
+  if (report.pack_memory) out += memory_text(*report.pack_memory);
   if (!report.fits) out += "  does not fit\n";
   out += "\n" + codec_totals_text(report, width);
   if (const std::string fallbacks = fallbacks_text(report, width); !fallbacks.empty())
@@ -63,6 +83,11 @@ std::string plan_json(const WeightReport& report) {
   json.key("fits").boolean(report.fits);
   json.key("compressed");
   write_compression(json, report);
+  json.key("pack_memory");
+  if (report.pack_memory)
+    write_memory(json, *report.pack_memory);
+  else
+    json.null();
   json.key("codecs");
   write_codec_totals(json, report);
   json.key("fallbacks");

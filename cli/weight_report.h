@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "synps/artifact_reader.h"
+#include "synps/memory.h"
 #include "synps/plan.h"
 #include "synps/policy.h"
 
@@ -36,6 +37,7 @@ struct WeightReport {
   std::uint64_t conversion_bytes = 0;
   bool fits = true;
   bool sizes_are_bounds = false;  ///< some weight's bytes are bounds, and so artifact_bytes is one
+  std::optional<MemoryNeed> pack_memory{};           ///< what packing takes; none for an artifact
   const std::vector<ValueScheme>* values = nullptr;  ///< schemes for values that are not weights
 };
 

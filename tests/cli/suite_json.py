@@ -9,7 +9,7 @@ from support import CliTest
 
 PLAN_KEYS = {
     "artifact_bytes", "artifact_bytes_exact", "source_bytes", "resident_bytes", "mapped_bytes",
-    "conversion_bytes", "fits", "compressed", "codecs", "fallbacks", "weights", "values",
+    "conversion_bytes", "fits", "pack_memory", "compressed", "codecs", "fallbacks", "weights", "values",
 }
 WEIGHT_KEYS = {
     "path", "shape", "source", "codec", "encoding", "order", "orientation", "residency", "compress",
@@ -44,10 +44,12 @@ class Json(CliTest):
                 "order": "rows1",
                 "orientation": "out_in",
                 "residency": "mapped",
+                "compress": "none",
                 "device": "local",
                 "lossless": False,
                 "source_bytes": 64 * 64 * 2,
                 "bytes": 64 * 64 // 32 * 34,
+                "bytes_exact": True,
                 "policy": "model.layers.*.self_attn.*.weight",
             },
         )
@@ -75,7 +77,8 @@ class Json(CliTest):
                 self.assertEqual(packed["artifact_bytes"], plan["artifact_bytes"])
                 self.assertEqual(packed["artifact_bytes"], len(self.read(name)))
                 loaded = self.json("plan", name)
-                for key in PLAN_KEYS - {"fallbacks", "weights"}:
+                self.assertIsNone(loaded["pack_memory"])
+                for key in PLAN_KEYS - {"fallbacks", "weights", "pack_memory"}:
                     self.assertEqual(loaded[key], plan[key], key)
                 self.assertEqual(loaded["weights"], plan["weights"])
 

@@ -63,7 +63,7 @@ void check_compressed(const PackFixture& fixture, const Policy& policy,
     const PackReport report = pack(checkpoint, plan, fixture.output, options);
     const std::string bytes = read_file(fixture.output);
     CHECK(report.artifact_bytes == bytes.size());
-    CHECK(report.layout.file_bytes == bytes.size());
+    CHECK(report.layout->file_bytes == bytes.size());
     CHECK(bytes.size() <= plan.artifact_bytes);
     if (first.empty()) first = bytes;
     CHECK(bytes == first);
@@ -113,14 +113,14 @@ compress = "zstd:5"
 )");
   const Plan plan = make_plan(checkpoint, policy);
   const PackReport report = pack(checkpoint, plan, fixture.output);
-  REQUIRE(report.layout.index.weights.size() == plan.layout.index.weights.size());
+  REQUIRE(report.layout->index.weights.size() == plan.layout.index.weights.size());
   std::uint64_t saved = 0;
   std::uint64_t inflated = 0;
   for (std::size_t w = 0; w < plan.layout.index.weights.size(); ++w) {
     const StoredWeight& planned = plan.layout.index.weights[w];
     for (std::size_t c = 0; c < planned.components.size(); ++c) {
       const StoredComponent& a = planned.components[c];
-      const StoredComponent& b = report.layout.index.weights[w].components[c];
+      const StoredComponent& b = report.layout->index.weights[w].components[c];
       CHECK(a.compressed() == (planned.weight.path == "embed.weight"));
       CHECK(a.offset == b.offset);  // the only compressed one is the first and the last
       if (a.compressed()) inflated += a.component.bytes;
@@ -132,7 +132,7 @@ compress = "zstd:5"
   CHECK(plan.artifact_bytes - saved == report.artifact_bytes);
   CHECK(plan.conversion_bytes == inflated);
   CHECK(plan.resident_bytes == inflated);
-  CHECK(report.layout.header_bytes == plan.layout.header_bytes);
+  CHECK(report.layout->header_bytes == plan.layout.header_bytes);
 }
 
 TEST_CASE("weights without elements stay plain, and the artifact says who asked") {
