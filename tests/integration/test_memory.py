@@ -22,7 +22,8 @@ BIG_BYTES = (64 * MIB) if SANITIZED else (4096 * MIB)
 SMALL_WEIGHTS = 2_000 if SANITIZED else 60_000
 POLICY = '[myelin]\nformats = ["bf16"]\n\n[[policies."*".schemes]]\nformat = "{}"\n'
 
-# Peak resident memory of one command, which a process can only ask about all its children.
+# Peak resident memory of one command, which a process can only ask about all its children. It is
+# never less than the interpreter's own, which is about what an idle synps and one worker take.
 MEASURE = """
 import resource, subprocess, sys
 done = subprocess.run(sys.argv[1:], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
@@ -40,12 +41,10 @@ def write_sparse(path, entries, size):
         file.truncate(8 + len(header) + size)
 
 
-def write_big(path):
-    shape = [BIG_BYTES // 4 // COLUMNS, COLUMNS]
+def write_big(path, size):
+    shape = [size // 4 // COLUMNS, COLUMNS]
     write_sparse(
-        path,
-        {"big.weight": {"dtype": "F32", "shape": shape, "data_offsets": [0, BIG_BYTES]}},
-        BIG_BYTES,
+        path, {"big.weight": {"dtype": "F32", "shape": shape, "data_offsets": [0, size]}}, size
     )
 
 
@@ -71,7 +70,6 @@ class Memory(unittest.TestCase):
         self.addCleanup(self.folder.cleanup)
         self.source = self.file("model.safetensors")
         self.artifact = self.file("model.synps")
-        self.idle = self.peak("codecs")
 
     def file(self, name):
         return os.path.join(self.folder.name, name)
@@ -105,16 +103,14 @@ class Memory(unittest.TestCase):
     def hold(self, peak, need, jobs):
         if SANITIZED:
             return
-        moving = need["index_bytes"] + jobs * need["worker_bytes"]
-        told = f"{peak / MIB:.1f} MiB, idle {self.idle / MIB:.1f} MiB, planned {need}"
-        print(f"  {jobs} workers: {told}", file=sys.stderr)
-        self.assertLessEqual(peak - self.idle, moving, told)
-        self.assertLessEqual(peak, need["program_bytes"] + moving, told)
+        planned = need["program_bytes"] + need["index_bytes"] + jobs * need["worker_bytes"]
+        told = f"{jobs} workers: {peak / MIB:.1f} MiB, planned {planned / MIB:.1f} MiB: {need}"
+        print(" ", told, file=sys.stderr)
+        self.assertLessEqual(peak, planned, told)
 
     def test_one_tensor_of_4_gib(self):
-        write_big(self.source)
-        self.pack("ternary:tq1_0", 1)
-        need = self.pack("ternary:absmean", 4)
+        write_big(self.source, BIG_BYTES)
+        need = self.pack("ternary:tq1_0", 2)
         self.assertLessEqual(need["index_bytes"], 2 * MIB)
 
     def test_small_tensors(self):
@@ -122,12 +118,13 @@ class Memory(unittest.TestCase):
         for format_name in ("q8_0", "bf16", "ternary:absmean", "ternary"):
             self.pack(format_name, 2)
 
+    def test_other_ways_through(self):
+        write_big(self.source, min(BIG_BYTES, 256 * MIB))
+        for format_name in ("f32", "f16", "ternary:absmean", "ternary", "ternary:planes"):
+            self.pack(format_name, 4)
+
     def test_a_ceiling(self):
-        write_sparse(
-            self.source,
-            {"w": {"dtype": "F32", "shape": [8192, COLUMNS], "data_offsets": [0, 128 * MIB]}},
-            128 * MIB,
-        )
+        write_big(self.source, 64 * MIB)
         policy = self.policy("q8_0")
         need = synps_json("plan", self.source, "-p", policy)["pack_memory"]
         one = need["program_bytes"] + need["index_bytes"] + need["worker_bytes"]
