@@ -11,6 +11,7 @@
 
 #include "pack_fixture.h"
 #include "synps/component_reader.h"
+#include "synps/memory.h"
 #include "synps/unpack.h"
 #include "synps/verify.h"
 #include "turns.h"
@@ -194,6 +195,34 @@ TEST_CASE("stopping at any moment leaves nothing, and nobody waits for ever") {
       CHECK(fixture.dir.list() == std::vector<std::string>{"model.safetensors"});
     }
   }
+  CHECK(ArtifactReader(fixture.output).check_all().empty());
+}
+
+TEST_CASE("memory for compression is in the plan's need, and the ceiling counts it") {
+  SafetensorsBuilder builder;
+  add_floats(builder, "w", DType::bf16, {3000, 1024});
+  const PackFixture fixture(builder);
+  const Checkpoint checkpoint = fixture.open();
+  const Policy policy = one_format("q8_0");
+  constexpr std::uint64_t kMiB = 1u << 20;
+  const auto worker_bytes = [&](const std::optional<CompressRequest>& compress) {
+    return pack_memory(checkpoint, plan_with(checkpoint, policy, compress)).worker_bytes;
+  };
+  const std::uint64_t plain = worker_bytes({});
+  const std::uint64_t fast = worker_bytes(kZstd);
+  const std::uint64_t best = worker_bytes(CompressRequest{Compression::zstd, 19});
+  CHECK(plain < fast);
+  CHECK(fast < 8 * kMiB);
+  CHECK(worker_bytes(CompressRequest{Compression::zstd, 6}) < 8 * kMiB + kMiB / 2);
+  CHECK(best > 16 * kMiB);
+  const Plan plan = plan_with(checkpoint, policy, CompressRequest{Compression::zstd, 19});
+  PackOptions options;
+  options.max_memory = pack_memory(checkpoint, plan).with_workers(1) - 1;
+  const auto problems = problems_of([&] { pack(checkpoint, plan, fixture.output, options); });
+  REQUIRE(problems.size() == 1);
+  CHECK(problems[0].code == ErrorCode::limit);
+  options.max_memory += 1;
+  pack(checkpoint, plan, fixture.output, options);
   CHECK(ArtifactReader(fixture.output).check_all().empty());
 }
 
