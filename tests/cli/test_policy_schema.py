@@ -32,7 +32,8 @@ except ImportError:
     sys.exit(1 if os.environ.get("SYNPS_REQUIRE_NETWORK") else SKIPPED)
 
 # What the parser says of the faults that a schema can find.
-SCHEMA_FAULTS = ("unknown key", "unknown value", "wrong type", "not yet available", "a key is missing")
+SCHEMA_FAULTS = ("unknown key", "unknown value", "wrong type", "not yet available", "a key is missing",
+                 "unknown compression level")
 
 # (what is wrong, file): the schema and the parser refuse each.
 BAD = [
@@ -47,6 +48,9 @@ BAD = [
     ("an unknown dtype", '[policies."*"]\ndtype = "f8"\n'),
     ("a value that is not yet available", '[policies."*".form]\norder = "kernel_feed"\n'),
     ("a key that is not yet available", "[profiles]\n"),
+    ("an unknown compression", '[policies."*".form]\ncompress = "gzip"\n'),
+    *((f"the compression level {level!r}", f'[policies."*".form]\ncompress = "zstd:{level}"\n')
+      for level in ("", "0", "-1", "03", "20", "22", "190", "3 ", "x")),
     ("formats as text", '[myelin]\nformats = "bf16"\n'),
     ("a format in a list that is a number", "[myelin]\nformats = [16]\n"),
     ("a pattern without quotes", '[policies.model.layers.form]\norder = "auto"\n'),
@@ -138,6 +142,8 @@ def sample(name, schema):
     """TOML of a value that the schema takes."""
     if "enum" in schema:
         return json.dumps(schema["enum"][0])
+    if "anyOf" in schema:
+        return sample(name, schema["anyOf"][0])
     kind = schema["type"]
     if kind == "boolean":
         return "true"

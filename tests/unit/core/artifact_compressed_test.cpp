@@ -139,7 +139,9 @@ TEST_CASE("any range of true bytes can be read, in any sequence") {
                                      {3'199'990, 20}, {0, 3'200'000}, {3'200'000, 400'000},
                                      {3'599'999, 1},  {3'600'000, 0}, {1'048'576, 1'048'576},
                                      {1'048'576, 10}, {2'097'152, 1}};
-  for (const auto& [offset, size] : places) {
+  for (const auto& place : places) {
+    const std::uint64_t offset = place[0];
+    const std::uint64_t size = place[1];
     CAPTURE(offset);
     std::vector<std::byte> part(size);
     reader.read(weight, stored, offset, part);
@@ -289,9 +291,9 @@ TEST_CASE("every flipped bit of a compressed artifact is found and named") {
     }
   }
   CHECK(missed == 0);
-  for (const auto& [place, count] : unnamed) {
-    CAPTURE(place);
-    CHECK(count == 0);
+  for (const auto& row : unnamed) {
+    CAPTURE(row.first);
+    CHECK(row.second == 0);
   }
 }
 

@@ -223,15 +223,15 @@ TEST_CASE("levels of compression go from 1 to 19, and others are explained") {
       {"0", "start at 1"},    {"20", "use zstd:19"},     {"22", "larger than a chunk"},
       {"-1", "negative"},     {"", "a whole number"},    {"LEVEL", "a whole number"},
       {"03", "leading zero"}, {"3.5", "a whole number"}, {"99999999999999999999", "zstd:19"}};
-  for (const auto& [level, hint] : cases) {
-    CAPTURE(level);
-    const std::vector<Problem> problems = problems_of_level(level);
+  for (const auto& each : cases) {
+    CAPTURE(each.level);
+    const std::vector<Problem> problems = problems_of_level(each.level);
     REQUIRE(problems.size() == 1);
     CHECK(problems[0].what == "unknown compression level");
     CHECK(problems[0].field == "policies.\"*\".form.compress");
     CHECK(problems[0].want == "zstd:1 to zstd:19");
     CHECK(place(problems[0]) == "2:12");
-    CHECK(contains(problems[0].hint, hint));
+    CHECK(contains(problems[0].hint, each.hint));
   }
   const std::vector<Problem> near = parse_problems("[policies.\"*\".form]\ncompress = \"ztsd\"\n");
   REQUIRE(near.size() == 1);
