@@ -22,6 +22,7 @@ void ChunkDigests::start(ArtifactWriter& writer, std::size_t weight, std::size_t
 }
 
 void ChunkDigests::update(std::span<const std::byte> bytes) {
+  if (stored_->compressed()) return;  // its frames are what is hashed, when there are any
   while (!bytes.empty()) {
     const std::uint64_t true_end = std::min(stored_->chunk_end(chunk_), stored_->component.bytes);
     const std::size_t size =

@@ -19,7 +19,7 @@ class ChunkDigests {
   void start(ArtifactWriter& writer, std::size_t weight, std::size_t component,
              const StoredComponent& stored, std::uint64_t offset);
 
-  /// Takes the next true bytes.
+  /// Takes the next true bytes. Those of compressed components are not hashed.
   void update(std::span<const std::byte> bytes);
 
  private:
