@@ -10,6 +10,7 @@
 #include "synps/checked.h"
 #include "synps/codec_registry.h"
 #include "synps/error.h"
+#include "synps/plan.h"
 
 namespace synps::cli {
 namespace {
@@ -38,11 +39,12 @@ const SourceTensor& tensor_of(const Checkpoint& checkpoint, const std::string& p
 }
 
 /// Bytes that the weight's entries take in an artifact: packed components are padded.
+/// `codec` is null where nothing decodes what is kept.
 std::uint64_t artifact_bytes(const WeightResolution& resolution, const SourceTensor& tensor,
-                             bool copied) {
-  if (copied) return tensor.bytes;
-  const std::vector<Component> components = resolution.codec->components(tensor.weight);
-  if (resolution.codec->info().dense) return components.front().bytes;
+                             const Codec* codec) {
+  if (codec == nullptr) return tensor.bytes;
+  const std::vector<Component> components = codec->components(tensor.weight);
+  if (codec->info().dense) return components.front().bytes;
   const bool is_volatile = resolution.scheme && resolution.scheme->is_volatile;
   std::uint64_t sum = 0;
   for (const Component& component : components) {
@@ -66,12 +68,12 @@ void add_weight(Explanation& explanation, const SourceTensor& tensor) {
   if (resolution.needs_scheme && resolution.scheme && !empty)
     if (const Codec* asked = codecs.resolve(resolution.scheme->format))
       explanation.support = asked->supports(tensor.weight);
-  const Codec* source = codecs.for_dtype(tensor.weight.dtype);
+  const Codec* source = source_codec(codecs, weight_facts(tensor));
   const bool copied = empty || resolution.keep || resolution.codec == source;
   if (!resolution.keep && resolution.codec == nullptr) return;
   const Codec* codec = copied ? source : resolution.codec;
   explanation.stored_codec = codec != nullptr ? codec->info().id() : CodecRef::keep().id();
-  explanation.bytes = artifact_bytes(resolution, tensor, copied);
+  explanation.bytes = artifact_bytes(resolution, tensor, codec);
   explanation.lossless = copied || resolution.codec->info().stores_exactly(tensor.weight.dtype);
   explanation.form = resolve_packed_form(resolution.form, !copied,
                                          copied ? std::string() : resolution.codec->info().id());
@@ -101,7 +103,7 @@ std::string group_fault(const Policy& policy, const PolicyGroup& group, const st
   for (const SourceTensor& tensor : checkpoint.tensors()) {
     const std::string& name = tensor.weight.path;
     if (name == path || std::binary_search(others.begin(), others.end(), name))
-      members.push_back({tensor.weight, std::string(encoding_name(tensor.weight.dtype))});
+      members.push_back(weight_facts(tensor));
   }
   try {
     policy.resolve(members, {.allow_unmatched = true});
@@ -142,7 +144,7 @@ Explanation explain_weight(const Policy& policy, const SourceTensor& tensor) {
   Explanation explanation;
   explanation.policy = &policy;
   explanation.value.path = tensor.weight.path;
-  explanation.facts = {tensor.weight, std::string(encoding_name(tensor.weight.dtype))};
+  explanation.facts = weight_facts(tensor);
   ExplainRequest request;
   request.facts = &*explanation.facts;
   explanation.resolution = policy.explain(tensor.weight.path, request);

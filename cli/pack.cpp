@@ -172,7 +172,7 @@ int run(const Options& options, const CommonOptions& common) {
   const Policy policy = load_policy(options.policy, codecs);
   const Plan plan = make_plan(checkpoint, policy, {.allow_unmatched = options.allow_unmatched});
   log_warnings(plan);
-  const WeightReport report = report_plan(plan, policy);
+  const WeightReport report = report_plan(plan, policy, checkpoint);
   if (options.dry_run) return dry_run(checkpoint, policy, report, options);
 
   spdlog::info("{}: writing {}", escape_for_display(options.output),

@@ -48,7 +48,7 @@ int run(const Options& options) {
       throw usage_error("a policy has no say in how an artifact loads",
                         "leave out --policy and --allow-unmatched, or name a checkpoint");
     const ArtifactReader artifact(options.input);
-    print(report_artifact(artifact), options);
+    print(report_artifact(artifact, codecs), options);
     log_missing_codecs(artifact, codecs);
     return 0;
   }
@@ -56,7 +56,7 @@ int run(const Options& options) {
   const Policy policy = load_policy(options.policy, codecs);
   const Plan plan = make_plan(checkpoint, policy, {.allow_unmatched = options.allow_unmatched});
   log_warnings(plan);
-  print(report_plan(plan, policy), options);
+  print(report_plan(plan, policy, checkpoint), options);
   return 0;
 }
 

@@ -33,12 +33,16 @@ struct WeightReport {
   std::uint64_t mapped_bytes = 0;
   std::uint64_t conversion_bytes = 0;
   bool fits = true;
+  const Checkpoint* checkpoint = nullptr;            ///< null for an artifact that exists
   const std::vector<ValueScheme>* values = nullptr;  ///< schemes for values that are not weights
 };
 
-WeightReport report_plan(const Plan& plan, const Policy& policy);
+WeightReport report_plan(const Plan& plan, const Policy& policy, const Checkpoint& checkpoint);
 /// What loading the artifact does.
-WeightReport report_artifact(const ArtifactReader& artifact);
+WeightReport report_artifact(const ArtifactReader& artifact, const CodecRegistry& codecs);
+
+/// Elements of a weight; of one that is kept as rows of bytes, what the source's blocks hold.
+std::uint64_t elements_of(const StoredWeight& stored) noexcept;
 
 /// `package:export` as short as a policy may write it: "q8_0" for "q8_0:q8_0".
 std::string short_codec(const std::string& id);

@@ -50,7 +50,9 @@ struct PlanOptions {
 /// Resolves every weight and lays the artifact out. Throws Error with all problems.
 Plan make_plan(const Checkpoint& checkpoint, const Policy& policy, const PlanOptions& options = {});
 
-/// How weights of a checkpoint look to a policy.
+/// How a weight of a checkpoint looks to a policy.
+WeightFacts weight_facts(const SourceTensor& tensor);
+/// The same for all of them, in their order.
 std::vector<WeightFacts> weight_facts(const Checkpoint& checkpoint);
 
 }  // namespace synps
