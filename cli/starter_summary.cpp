@@ -180,11 +180,13 @@ std::string StarterSummary::table_of_encodings() const {
     total.elements += facts.weight.shape.elements();
     total.bytes += source_bytes(facts);
   }
+  std::size_t widest = 9;
+  for (const auto& each : totals) widest = std::max(widest, each.first.size());
   std::string out;
   for (const auto& [encoding, total] : totals)
-    out +=
-        fmt::format("#     {:<9} {:>15} {:>25}   {}\n", encoding, counted(total.weights, "tensor"),
-                    counted(total.elements, "element"), human_bytes(total.bytes));
+    out += fmt::format("#     {:<{}} {:>15} {:>25}   {}\n", encoding, widest,
+                       counted(total.weights, "tensor"), counted(total.elements, "element"),
+                       human_bytes(total.bytes));
   return out;
 }
 
