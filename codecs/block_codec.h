@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "block_scales.h"
 #include "code_path.h"
 #include "codec_layout.h"
 #include "float_bits.h"
@@ -25,20 +26,6 @@ inline float inverse_scale(float d) noexcept {
   const float inverse = d != 0 ? 1.0f / d : 0.0f;
   return f32_is_finite(inverse) ? inverse : 0.0f;
 }
-
-/// What an encoder says of the f16 scales that it stored in a block: its scale and, in layouts that
-/// have one, its minimum.
-struct BlockScales {
-  std::uint16_t scale = 0;
-  std::uint16_t min = 0;
-
-  /// The block decodes to infinities or NaN.
-  bool overflow() const noexcept {
-    return (scale & kF16Magnitude) == kF16Infinity || (min & kF16Magnitude) == kF16Infinity;
-  }
-  /// The block decodes to zeros, whatever its codes are.
-  bool zero() const noexcept { return ((scale | min) & kF16Magnitude) == 0; }
-};
 
 /// A GGUF block layout: a row is a sequence of blocks of kElements elements and kBytes bytes, each
 /// with scales of its own; one component, `blocks`. `Format` provides

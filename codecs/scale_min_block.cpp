@@ -1,5 +1,6 @@
 #include "scale_min_block.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "bytes.h"

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "block_codec.h"
+#include "block_scales.h"
 #include "k_blocks.h"
 
 namespace synps {
