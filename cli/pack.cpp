@@ -176,7 +176,7 @@ int run(const Options& options, const CommonOptions& common) {
   const Plan plan =
       make_plan(checkpoint, policy, {options.allow_unmatched, compress_request(options.compress)});
   log_warnings(plan);
-  WeightReport report = report_plan(plan, policy);
+  WeightReport report = report_plan(plan, policy, checkpoint);
   if (options.dry_run) return dry_run(checkpoint, policy, report, options);
 
   spdlog::info("{}: writing {}{}", escape_for_display(options.output),
