@@ -9,7 +9,7 @@ from support import CliTest
 
 PLAN_KEYS = {
     "artifact_bytes", "source_bytes", "resident_bytes", "mapped_bytes", "conversion_bytes", "fits",
-    "codecs", "fallbacks", "weights", "values",
+    "bits_per_weight", "source_bits_per_weight", "codecs", "fallbacks", "weights", "values",
 }
 WEIGHT_KEYS = {
     "path", "shape", "source", "codec", "encoding", "order", "orientation", "residency", "device", "lossless",
@@ -315,13 +315,15 @@ format = "q8_0"
     def test_codecs(self):
         codecs = {codec["codec"]: codec for codec in self.json("codecs")["codecs"]}
         for name in ("f32:f32", "f16:f16", "bf16:bf16", "q8_0:q8_0", "q4_0:q4_0",
-                     "ternary:ternary", "ternary:absmean", "ternary:tq1_0", "ternary:tq2_0",
-                     "ternary:planes"):
+                     "q4_k:q4_k", "q8_k:q8_k", "ternary:ternary", "ternary:absmean",
+                     "ternary:tq1_0", "ternary:tq2_0", "ternary:planes"):
             self.assertEqual(
                 set(codecs[name]),
                 {"codec", "name", "file", "revision", "bits_per_weight", "dense", "encodes", "exact",
                  "error_bound", "summary"},
             )
         self.assertEqual(codecs["q8_0:q8_0"]["bits_per_weight"], 8.5)
+        self.assertTrue(codecs["q4_k:q4_k"]["encodes"])
+        self.assertFalse(codecs["q8_k:q8_k"]["encodes"])
         self.assertEqual(codecs["q8_0:q8_0"]["name"], "q8_0")
         self.assertIn("bf16", codecs["f32:f32"]["exact"])
