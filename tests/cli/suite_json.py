@@ -263,6 +263,42 @@ format = "q8_0"
             )
             self.assertEqual(seen["data_bytes"], sum(w["bytes"] for w in seen["weights"]))
 
+    def test_gguf(self):
+        seen = self.json("inspect", "tiny.gguf")
+        self.assertEqual(seen["gguf_version"], 3)
+        self.assertAlmostEqual(seen["bits_per_weight"], 8 * 14520 / 16960)
+        keys = {each["key"]: each for each in seen["key_values"]}
+        self.assertEqual(
+            keys["general.file_type"],
+            {"key": "general.file_type", "type": "uint32", "value": 7, "folded": False,
+             "carried": "metadata"},
+        )
+        tokens = keys["tokenizer.ggml.tokens"]
+        self.assertEqual((tokens["items"], tokens["count"], tokens["folded"], tokens["carried"]),
+                         ("string", 100, True, "entry"))
+        self.assertEqual(tokens["value"], [f"<{i}>" for i in range(64)])
+        self.assertEqual(keys["split.count"]["carried"], "dropped")
+        encodings = {each["source"]: each for each in seen["encodings"]}
+        self.assertEqual(
+            encodings["q8_0:q8_0"],
+            {"source": "q8_0:q8_0", "weights": 1, "elements": 2560, "bytes": 2720,
+             "bits_per_weight": 8.5},
+        )
+        self.assertEqual(sum(each["weights"] for each in seen["encodings"]), 6)
+        self.assertIn("gguf.tokenizer.ggml.tokens", [w["path"] for w in seen["weights"]])
+
+        plan = self.json("plan", "tiny.gguf", "-p", "gguf.toml")
+        self.assertEqual(set(plan), PLAN_KEYS | {"key_values"})
+        self.assertEqual(plan["key_values"], seen["key_values"])
+        self.assertAlmostEqual(plan["source_bits_per_weight"], seen["bits_per_weight"])
+        weights = {weight["path"]: weight for weight in plan["weights"]}
+        self.assertEqual(
+            [weights[path]["source"] for path in ("token_embd.weight", "blk.1.ffn_up.weight")],
+            ["q8_0:q8_0", "gguf:iq2_xxs"],
+        )
+        self.assertTrue(weights["blk.0.attn_q.weight"]["lossless"])
+        self.assertFalse(weights["token_embd.weight"]["lossless"])
+
     def test_verify(self):
         self.pack()
         alone = self.json("verify", "tiny.synps")
