@@ -12,7 +12,6 @@
 #include "synps/json_writer.h"
 #include "table.h"
 #include "text.h"
-#include "weight_report.h"
 
 namespace synps::cli {
 namespace {

@@ -41,8 +41,7 @@ bool is_array(const GgufKeyValue& value) noexcept {
 
 /// "uint32", "string of 5,120 bytes", "string[32,000]".
 std::string type_text(const GgufKeyValue& value) {
-  if (is_array(value))
-    return fmt::format("{}[{}]", to_string(value.items), grouped(value.count));
+  if (is_array(value)) return fmt::format("{}[{}]", to_string(value.items), grouped(value.count));
   if (value.type == GgufValueType::string && value.count > kForPeople.string)
     return fmt::format("string of {} bytes", grouped(value.count));
   return std::string(to_string(value.type));

@@ -328,7 +328,7 @@ std::vector<std::string> source_formats(const std::vector<WeightFacts>& weights,
     const bool falls_back = !choice.fits && choice.format == format && !fallback.empty();
     const std::string& stored = falls_back ? fallback : format;
     const Codec* source = source_codec(codecs, weights[i]);
-    if (stored == kKeep || codecs.resolve(stored) == source) return;
+    if (stored == kKeep || source == nullptr || codecs.resolve(stored) == source) return;
     out.insert(source->info().dense ? weights[i].source()
                                     : CodecRegistry::short_name(source->info()));
   };

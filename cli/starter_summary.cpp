@@ -10,7 +10,6 @@
 #include "starter_policy.h"
 #include "synps/error.h"
 #include "text.h"
-#include "weight_report.h"
 
 namespace synps::cli {
 namespace {

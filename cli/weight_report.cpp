@@ -61,14 +61,6 @@ std::uint64_t elements_of(const StoredWeight& stored) noexcept {
   return type == nullptr ? elements : elements / type->block_bytes * type->block_elements;
 }
 
-std::string short_codec(const std::string& id) {
-  const std::size_t colon = id.find(':');
-  if (colon == std::string::npos) return id;
-  return std::string_view(id).substr(0, colon) == std::string_view(id).substr(colon + 1)
-             ? id.substr(0, colon)
-             : id;
-}
-
 CompressRequest compression_of(const StoredWeight& weight) noexcept {
   const bool compressed =
       std::any_of(weight.components.begin(), weight.components.end(),

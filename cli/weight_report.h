@@ -8,6 +8,7 @@
 #include "synps/artifact_reader.h"
 #include "synps/plan.h"
 #include "synps/policy.h"
+#include "text.h"
 
 namespace synps::cli {
 
@@ -60,9 +61,6 @@ WeightReport report_artifact(const ArtifactReader& artifact, const CodecRegistry
 
 /// Elements of a weight; of one that is kept as rows of bytes, what the source's blocks hold.
 std::uint64_t elements_of(const StoredWeight& stored) noexcept;
-
-/// `package:export` as short as a policy may write it: "q8_0" for "q8_0:q8_0".
-std::string short_codec(const std::string& id);
 
 /// One line for people about what becomes of a weight: encodings, loss, form, and the policy.
 std::string describe(const ReportedWeight& weight);

@@ -20,8 +20,9 @@ void take_tensors(SafetensorsHeader& header, std::size_t file, std::vector<Sourc
     SourceTensor& tensor = tensors.emplace_back();
     tensor.weight = {std::move(entry.name), std::move(entry.shape), entry.dtype};
     tensor.encoding = encoding_name(entry.dtype);
-    tensor.block_elements = 8;  // whole bytes, whatever the dtype
-    tensor.block_bytes = dtype_bits(entry.dtype);
+    const unsigned bits = dtype_bits(entry.dtype);
+    tensor.block_elements = bits % 8 == 0 ? 1 : 8;  // whole bytes, whatever the dtype
+    tensor.block_bytes = bits % 8 == 0 ? bits / 8 : bits;
     tensor.file = file;
     tensor.offset = header.data_start + entry.begin;
     tensor.bytes = entry.end - entry.begin;

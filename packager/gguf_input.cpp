@@ -16,6 +16,10 @@ std::uint64_t load_unsigned(std::span<const std::byte> bytes) noexcept {
   return value;
 }
 
+GgufInput::GgufInput(const InputFile& file)
+    : file_(file),
+      buffer_(static_cast<std::size_t>(std::min<std::uint64_t>(kBufferBytes, file.size()))) {}
+
 void GgufInput::fail(Fault fault) const {
   Problem problem{.code = ErrorCode::checkpoint, .file = file_.path()};
   problem.what = std::move(fault.what);

@@ -14,7 +14,7 @@ namespace synps {
 /// checked against the end of the file before it is read, or memory is taken for it.
 class GgufInput {
  public:
-  explicit GgufInput(const InputFile& file) : file_(file), buffer_(kBufferBytes) {}
+  explicit GgufInput(const InputFile& file);
 
   std::uint64_t offset() const noexcept { return offset_; }  ///< of the next byte
   std::uint64_t left() const noexcept { return file_.size() - offset_; }

@@ -20,6 +20,7 @@ constexpr std::string_view kTensorsKey = "split.tensors.count";  // in all parts
 constexpr std::string_view kSuffix = ".gguf";
 constexpr std::size_t kLeastDigits = 5;
 constexpr std::size_t kMostDigits = 9;
+constexpr std::uint64_t kMostParts = 65535;  // gguf-split counts them in 16 bits
 
 /// The number at the end of `text`, which is cut off.
 std::optional<std::uint64_t> cut_number(std::string_view& text) {
@@ -143,7 +144,7 @@ std::optional<GgufPartName> parse_gguf_part_name(std::string_view path) {
   std::string_view rest = path;
   if (!cut_suffix(rest, kSuffix)) return std::nullopt;
   const auto count = cut_number(rest);
-  if (!count || !cut_suffix(rest, "-of-")) return std::nullopt;
+  if (!count || *count > kMostParts || !cut_suffix(rest, "-of-")) return std::nullopt;
   const auto number = cut_number(rest);
   if (!number || !cut_suffix(rest, "-") || *number == 0 || *number > *count) return std::nullopt;
   GgufPartName name{std::string(rest), *number, *count};

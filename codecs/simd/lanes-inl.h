@@ -52,14 +52,8 @@ struct Transposed {
   }
 };
 
-HWY_INLINE float lane_of(VF32 v, std::size_t lane) {
-  alignas(32) float lanes[kLanes];
-  hn::Store(v, F32(), lanes);
-  return lanes[lane];
-}
-
-/// Codes of `count` elements: `code(v)` of those from i on. `count` is a multiple of 4 × kLanes, or
-/// of 16.
+/// Stores codes of `count` elements, one a byte; `code(v)` gives those of kLanes values. `count` is
+/// a multiple of 4 × kLanes.
 template <class Code>
 HWY_INLINE void store_codes(const float* in, Code code, std::size_t count, std::byte* out) {
   const auto codes = [&](std::size_t i) HWY_ATTR { return code(hn::LoadU(F32(), in + i)); };

@@ -33,9 +33,9 @@ HWY_INLINE VF32 set(float value) {
 }
 
 /// Q6Search of q6_k.cpp, with the same sums in the same order in each lane.
-class LaneSearch {
+class Q6Lanes {
  public:
-  HWY_INLINE explicit LaneSearch(const float* in) : transposed_(in) {
+  HWY_INLINE explicit Q6Lanes(const float* in) : transposed_(in) {
     const auto largest = find_largest();
     none_ = hn::Lt(hn::Abs(largest), set(kQ6Least));
     const auto by = hn::IfThenElse(none_, set(1), largest);
@@ -104,8 +104,8 @@ class LaneSearch {
 };
 
 /// Codes from 0 on. Sub-blocks with a scale that is 0 keep those of the search.
-HWY_INLINE void find_codes(const float* in, const Q6Scales& scales, const float* inverse,
-                           std::uint8_t* codes) {
+HWY_INLINE void find_q6_codes(const float* in, const Q6Scales& scales, const float* inverse,
+                              std::uint8_t* codes) {
   const I32 d;
   alignas(32) std::int32_t lanes[kCount];
   for (std::size_t j = 0; j < kQ6SubBlocks; ++j, in += kCount, codes += kCount) {
@@ -123,7 +123,7 @@ HWY_INLINE void find_codes(const float* in, const Q6Scales& scales, const float*
   }
 }
 
-HWY_INLINE void pack(const std::byte* codes, std::byte* out) {
+HWY_INLINE void pack_q6_codes(const std::byte* codes, std::byte* out) {
   const U8 d;
   for (std::size_t half = 0; half < 2; ++half)
     for (std::size_t l = 0; l < 32; l += 4 * kLanes) {
@@ -141,13 +141,13 @@ HWY_INLINE void pack(const std::byte* codes, std::byte* out) {
 }
 
 /// False: the block is not ordinary.
-HWY_INLINE bool encode_block(const float* in, std::byte* out) {
+HWY_INLINE bool encode_q6_block(const float* in, std::byte* out) {
   const std::uint32_t largest = largest_magnitude(in, kElements);
   if (largest >= kF32Infinity) return false;
   std::array<float, kQ6SubBlocks> found;
   float inverse[kQ6SubBlocks];
   for (std::size_t j = 0; j < kQ6SubBlocks; j += kLanes)
-    LaneSearch(in + j * kCount).store(&found[j], inverse + j);
+    Q6Lanes(in + j * kCount).store(&found[j], inverse + j);
   for (const float scale : found)
     if (!f32_is_finite(scale)) return false;
   const Q6Scales scales(found);
@@ -158,8 +158,8 @@ HWY_INLINE bool encode_block(const float* in, std::byte* out) {
     return true;
   }
   std::uint8_t codes[kElements];
-  find_codes(in, scales, inverse, codes);
-  pack(reinterpret_cast<const std::byte*>(codes), out);
+  find_q6_codes(in, scales, inverse, codes);
+  pack_q6_codes(reinterpret_cast<const std::byte*>(codes), out);
   std::memcpy(out + 192, scales.sub_blocks.data(), kQ6SubBlocks);
   std::memcpy(out + 208, &scales.f16, sizeof scales.f16);
   return true;
@@ -167,7 +167,7 @@ HWY_INLINE bool encode_block(const float* in, std::byte* out) {
 
 std::size_t encode_q6_k(const float* in, std::size_t blocks, std::byte* out) {
   for (std::size_t b = 0; b < blocks; ++b)
-    if (!encode_block(in + b * kElements, out + b * kBytes)) return b;
+    if (!encode_q6_block(in + b * kElements, out + b * kBytes)) return b;
   return blocks;
 }
 

@@ -35,9 +35,9 @@ HWY_INLINE VF32 set(float value) {
 }
 
 /// SubBlockSearch of scale_min_block.cpp, with the same sums in the same order in each lane.
-class LaneSearch {
+class ScaleMinLanes {
  public:
-  HWY_INLINE LaneSearch(const float* in, const ScaleTrials& trials)
+  HWY_INLINE ScaleMinLanes(const float* in, const ScaleTrials& trials)
       : transposed_(in), most_(set(static_cast<float>(trials.most))) {
     weigh();
     start();
@@ -157,15 +157,15 @@ class LaneSearch {
 };
 
 /// The header of a block and its codes, one a byte. False: the block is not ordinary.
-HWY_INLINE bool encode_block(const float* in, const ScaleTrials& trials, std::byte* header,
-                             std::byte* codes) {
+HWY_INLINE bool encode_header_and_codes(const float* in, const ScaleTrials& trials,
+                                        std::byte* header, std::byte* codes) {
   if (largest_magnitude(in, kElements) >= kF32Infinity) return false;
   std::array<float, kSubBlocks> scales;
   std::array<float, kSubBlocks> mins;
   float inverse[kSubBlocks];
   float low[kSubBlocks];
   for (std::size_t j = 0; j < kSubBlocks; j += kLanes) {
-    const LaneSearch search(in + j * kCount, trials);
+    const ScaleMinLanes search(in + j * kCount, trials);
     if (!search.rounded()) return false;
     search.store(&scales[j], &mins[j], inverse + j, low + j);
   }
@@ -193,7 +193,7 @@ HWY_INLINE bool encode_block(const float* in, const ScaleTrials& trials, std::by
 }
 
 /// The lower four bits of codes of 64 elements, of those 32 apart in one byte.
-HWY_INLINE void pack_nibbles(const std::byte* codes, std::byte* out) {
+HWY_INLINE void pack_low_bits(const std::byte* codes, std::byte* out) {
   for (std::size_t g = 0; g < 4; ++g)
     for (std::size_t l = 0; l < 32; l += 4 * kLanes) {
       const auto low = low_nibbles(U8(), load_many(codes + 64 * g + l));
@@ -215,8 +215,8 @@ HWY_INLINE void pack_fifth_bits(const std::byte* codes, std::byte* out) {
 std::size_t encode_q4_k(const float* in, std::size_t blocks, std::byte* out) {
   std::byte codes[kElements];
   for (std::size_t b = 0; b < blocks; ++b, in += kElements, out += 144) {
-    if (!encode_block(in, kTrialsQ4K, out, codes)) return b;
-    pack_nibbles(codes, out + ScaleMinHeader::kBytes);
+    if (!encode_header_and_codes(in, kTrialsQ4K, out, codes)) return b;
+    pack_low_bits(codes, out + ScaleMinHeader::kBytes);
   }
   return blocks;
 }
@@ -224,9 +224,9 @@ std::size_t encode_q4_k(const float* in, std::size_t blocks, std::byte* out) {
 std::size_t encode_q5_k(const float* in, std::size_t blocks, std::byte* out) {
   std::byte codes[kElements];
   for (std::size_t b = 0; b < blocks; ++b, in += kElements, out += 176) {
-    if (!encode_block(in, kTrialsQ5K, out, codes)) return b;
+    if (!encode_header_and_codes(in, kTrialsQ5K, out, codes)) return b;
     pack_fifth_bits(codes, out + ScaleMinHeader::kBytes);
-    pack_nibbles(codes, out + ScaleMinHeader::kBytes + 32);
+    pack_low_bits(codes, out + ScaleMinHeader::kBytes + 32);
   }
   return blocks;
 }

@@ -90,7 +90,8 @@ HWY_INLINE void find_extremes(const float* in, const Largest& bits, VF32 largest
   const auto tie = hn::AndNot(hn::Eq(positive, hn::Zero(di)), hn::Eq(positive, negative));
   if (hn::AllFalse(di, tie)) return;
   for (std::size_t b = 0; b < kLanes; ++b)
-    extremes[b] = first_of_magnitude(in + b * kSignedElements, std::fabs(extremes[b]));
+    if (extremes[b] != 0)  // a block of zeros has +0, whatever their signs
+      extremes[b] = first_of_magnitude(in + b * kSignedElements, std::fabs(extremes[b]));
 }
 
 /// What kLanes blocks are multiplied with, and their scales.

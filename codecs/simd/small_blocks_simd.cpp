@@ -42,7 +42,7 @@ constexpr std::size_t kElements = 32;
 
 /// Calls `decode(block, values)` for every block.
 template <std::size_t kBytes, class Decode>
-HWY_INLINE std::size_t for_each_block(const std::byte* in, std::size_t blocks, float* out,
+HWY_INLINE std::size_t for_each_small(const std::byte* in, std::size_t blocks, float* out,
                                       Decode decode) {
   for (std::size_t b = 0; b < blocks; ++b, in += kBytes, out += kElements) {
     prefetch_ahead<kBytes>(in);
@@ -100,7 +100,7 @@ HWY_INLINE void decode_table(const std::int8_t* table, const std::byte* in, floa
 }
 
 std::size_t decode_q4_1(const std::byte* in, std::size_t blocks, float* out) {
-  return for_each_block<20>(in, blocks, out, [](const std::byte* block, float* values) HWY_ATTR {
+  return for_each_small<20>(in, blocks, out, [](const std::byte* block, float* values) HWY_ATTR {
     std::uint8_t codes[kElements];
     unpack_nibbles(load16(block + 4), codes);
     scale_codes(codes, kElements, load_scale(block), load_scale(block + 2), values);
@@ -108,7 +108,7 @@ std::size_t decode_q4_1(const std::byte* in, std::size_t blocks, float* out) {
 }
 
 std::size_t decode_q5_0(const std::byte* in, std::size_t blocks, float* out) {
-  return for_each_block<22>(in, blocks, out, [](const std::byte* block, float* values) HWY_ATTR {
+  return for_each_small<22>(in, blocks, out, [](const std::byte* block, float* values) HWY_ATTR {
     const hn::RebindToSigned<U8x16> d;
     std::uint8_t codes[kElements];
     std::int8_t signed_codes[kElements];
@@ -122,7 +122,7 @@ std::size_t decode_q5_0(const std::byte* in, std::size_t blocks, float* out) {
 }
 
 std::size_t decode_q5_1(const std::byte* in, std::size_t blocks, float* out) {
-  return for_each_block<24>(in, blocks, out, [](const std::byte* block, float* values) HWY_ATTR {
+  return for_each_small<24>(in, blocks, out, [](const std::byte* block, float* values) HWY_ATTR {
     std::uint8_t codes[kElements];
     unpack_five_bits(block + 4, codes);
     scale_codes(codes, kElements, load_scale(block), load_scale(block + 2), values);
@@ -130,19 +130,19 @@ std::size_t decode_q5_1(const std::byte* in, std::size_t blocks, float* out) {
 }
 
 std::size_t decode_q8_1(const std::byte* in, std::size_t blocks, float* out) {
-  return for_each_block<36>(in, blocks, out, [](const std::byte* block, float* values) HWY_ATTR {
+  return for_each_small<36>(in, blocks, out, [](const std::byte* block, float* values) HWY_ATTR {
     scale_codes(as<std::int8_t>(block + 4), kElements, load_scale(block), values);
   });
 }
 
 std::size_t decode_iq4_nl(const std::byte* in, std::size_t blocks, float* out) {
-  return for_each_block<18>(in, blocks, out, [](const std::byte* block, float* values) HWY_ATTR {
+  return for_each_small<18>(in, blocks, out, [](const std::byte* block, float* values) HWY_ATTR {
     decode_table(kIq4Values.data(), block + 2, load_scale(block), values);
   });
 }
 
 std::size_t decode_mxfp4(const std::byte* in, std::size_t blocks, float* out) {
-  return for_each_block<17>(in, blocks, out, [](const std::byte* block, float* values) HWY_ATTR {
+  return for_each_small<17>(in, blocks, out, [](const std::byte* block, float* values) HWY_ATTR {
     const float scale = mxfp4_scale(std::to_integer<std::uint8_t>(*block));
     decode_table(kMxfp4Values.data(), block + 1, scale, values);
   });

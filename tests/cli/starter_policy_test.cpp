@@ -475,8 +475,8 @@ TEST_CASE("what is packed already is kept, whatever the preset") {
     CHECK(formats.at("blk.1.ffn_up.weight") == "keep");
     CHECK(formats.at("blk.0.ffn_down.weight") == preset.matrices);
     CHECK(formats.at("blk.0.attn_q.weight") == "keep");
-    CHECK(text.find("Packed already: encoding them again would lose more.") != text.npos);
-    CHECK(text.find("gguf:iq2_xxs. No codec here decodes that.") != text.npos);
+    CHECK(text.find("Packed already") != text.npos);
+    CHECK(text.find("No codec here decodes") != text.npos);
     CHECK(text.find("formats = [\"q8_0") == text.npos);
   }
 }

@@ -161,9 +161,9 @@ TEST_CASE("array count times size that wraps") {
 }
 
 std::string nested(unsigned depth) {
-  std::string bytes = GgufBuilder::array_bytes(gguf::kUint8, 1, "x");
-  for (unsigned i = 1; i < depth; ++i) bytes = GgufBuilder::array_bytes(gguf::kArray, 1, bytes);
-  return bytes;
+  std::string bytes;
+  for (unsigned i = 1; i < depth; ++i) bytes += GgufBuilder::array_bytes(gguf::kArray, 1, "");
+  return bytes + GgufBuilder::array_bytes(gguf::kUint8, 1, "x");
 }
 
 TEST_CASE("arrays nested 1,000 deep") {

@@ -169,8 +169,9 @@ TEST_CASE("a key-value that differs between parts") {
 
 TEST_CASE("names that only look like a part's") {
   const TempDir dir;
-  for (const char* name : {"m-00001-of-00001.gguf", "m-00004-of-00003.gguf",
-                           "m-00000-of-00003.gguf", "m-0001-of-0003.gguf", "00001-of-00003.gguf"}) {
+  for (const char* name :
+       {"m-00001-of-00001.gguf", "m-00004-of-00003.gguf", "m-00000-of-00003.gguf",
+        "m-0001-of-0003.gguf", "m-00001-of-99999.gguf", "00001-of-00003.gguf"}) {
     CAPTURE(name);
     write_file(dir.file(name), GgufBuilder().tensor("w", {4}, gguf::kF32, kData).build());
     CHECK(Checkpoint::open(dir.file(name)).tensors().size() == 1);

@@ -1,11 +1,8 @@
 // The header of a GGUF file. An input is the file itself, which is opened and whose key-values are
 // written as JSON.
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <cstdlib>
-#include <filesystem>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -18,24 +15,31 @@ using namespace synps::testing;
 
 namespace {
 
-/// A file of this process, written again for every input.
-class InputOfFuzzer {
+/// The one file there is, in memory.
+class MemoryOs : public Os {
  public:
-  InputOfFuzzer()
-      : path_((std::filesystem::temp_directory_path() /
-               ("synps-fuzz-gguf-" + std::to_string(::getpid())))
-                  .string()) {}
-  ~InputOfFuzzer() { std::remove(path_.c_str()); }
-  void write(const std::uint8_t* data, std::size_t size) const {
-    std::FILE* file = std::fopen(path_.c_str(), "wb");
-    require(file != nullptr, "the input can be written");
-    require(std::fwrite(data, 1, size, file) == size, "the input can be written");
-    require(std::fclose(file) == 0, "the input can be written");
+  MemoryOs(const std::uint8_t* data, std::size_t size) : data_(data), size_(size) {}
+
+  int open(const std::string&, Open) override { return 0; }
+  int close(int) override { return 0; }
+  std::int64_t pread(int, void* out, std::size_t size, std::uint64_t offset) override {
+    if (offset >= size_) return 0;
+    const std::size_t count = std::min<std::size_t>(size, size_ - offset);
+    std::memcpy(out, data_ + offset, count);
+    return static_cast<std::int64_t>(count);
   }
-  const std::string& path() const { return path_; }
+  int status(int, FileStatus& status) override {
+    status.kind = FileStatus::Kind::regular;
+    status.size = size_;
+    return 0;
+  }
+  int status(const std::string&, bool, FileStatus& status) override {
+    return this->status(0, status);
+  }
 
  private:
-  std::string path_;
+  const std::uint8_t* data_;
+  std::size_t size_;
 };
 
 void require_sound(const GgufHeader& header, const InputFile& file) {
@@ -66,13 +70,12 @@ void require_sound(const GgufHeader& header, const InputFile& file) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  static const InputOfFuzzer kInput;
-  kInput.write(data, size);
+  MemoryOs os(data, size);
   try {
-    const InputFile file(Os::posix(), kInput.path());
+    const InputFile file(os, "fuzz");
     require_sound(read_gguf_header(file), file);
   } catch (const Error& error) {
-    require_useful(error, kInput.path(), ErrorCode::checkpoint);
+    require_useful(error, "fuzz", ErrorCode::checkpoint);
     const auto& offset = error.problems().front().offset;
     require(!offset || *offset <= size, "the offset is in the file");
   }

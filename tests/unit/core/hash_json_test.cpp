@@ -59,6 +59,7 @@ TEST_CASE("the JSON writer separates values and writes every type") {
   json.key("c").number(0.1).key("d").number(1.0 / 0.0).key("e").string("x");
   json.end_object();
   CHECK(json.text() == R"({"a":[1,-2,true,null],"b":{},"c":0.1,"d":null,"e":"x"})");
+  CHECK(JsonWriter().begin_array().number(-0.0).number(0.0).end_array().text() == "[-0.0,0]");
 }
 
 }  // namespace
