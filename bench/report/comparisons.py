@@ -9,9 +9,11 @@ from .end_to_end import INPUT, OUTPUT, Contest, make_input
 from .processes import Failed, run, run_measured, say
 from .settings import GB, Case
 from .statistics_of import spread
+from .work_folder import free_bytes
 
 SCRIPTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "others")
 MODEL = "model.gguf"
+BUILD_BYTES = 2 << 30  # of the virtual environment, and of building llama-cpp-python
 # Their name of a type → the codec with the same bytes.
 TYPES = {
     "f16": "f16",
@@ -99,8 +101,10 @@ def comparisons(programs, folders, settings, rows):
     if not settings.gguf and not settings.llama_cpp:
         return
     work = folders["disk"]
-    environment = Environment(work, settings.venv)
     size = settings.sizes[0] if settings.sizes else GB
+    if free_bytes(work.path) < 3 * size + BUILD_BYTES:
+        raise Failed(f"comparisons need {3 * size + BUILD_BYTES:,} free bytes in {work.parent}")
+    environment = Environment(work, settings.venv)
     gguf_version = environment.install("gguf")
     llama_version = _install_llama(environment) if settings.llama_cpp else None
     for source in settings.sources:

@@ -1,7 +1,8 @@
 """Instructions that packing takes, counted by callgrind: the same on a busy machine.
 
-A small and a larger input are packed by one worker; the difference of the counts over the difference
-of the values is what each value costs, without start and end."""
+Two inputs that differ in the size of their vocabulary alone are packed by one worker; the difference of
+the counts over the difference of the values is what each value costs, without what each weight costs and
+the program's start and end."""
 
 import os
 import re
@@ -11,29 +12,66 @@ from .end_to_end import INPUT, OUTPUT, POLICY, make_input, policy_name, policy_t
 from .processes import Failed, run, say
 from .settings import SOURCE_BITS
 
-SMALL, LARGE = 2_000_000, 10_000_000  # values
-COUNTED = re.compile(r"Collected\s*:\s*(\d+)")
+SMALL, LARGE = 13_500_000, 16_000_000  # values; of both, three layers of 512
+PROFILE = "callgrind.out"
+COUNTED = re.compile(r"\s*([\d,]+) \(\s*[\d.]+%\)\s+(.*)")
+SHOWN = 3  # functions of a pack
+
+
+def _function(place):
+    """"encode_q8_0" of "???:synps::simd::N_AVX2::encode_q8_0(float const*, …) [/…/synps]"."""
+    name = place.partition(" [")[0].replace("(anonymous namespace)", "")
+    name = re.sub(r"^[^:]*:(?!:)", "", name).partition("(")[0].partition("{")[0]
+    return re.sub(r"<.*", "", name).rstrip(":").rpartition("::")[2]
+
+
+def functions_of(annotated):
+    """Function → instructions, of what callgrind_annotate prints; "" → of the whole program. Without
+    those of libhwy itself: when it is loaded it tries out the processor's clock, for as long as that
+    takes."""
+    found = {"": 0}
+    for line in annotated.splitlines():
+        match = COUNTED.fullmatch(line)
+        if not match:
+            continue
+        count, place = int(match[1].replace(",", "")), match[2]
+        if place == "PROGRAM TOTALS":
+            found[""] += count
+        elif "/libhwy.so" in place:
+            found[""] -= count
+        else:
+            name = _function(place)
+            found[name] = found.get(name, 0) + count
+    return found
 
 
 def _count(programs, work, policy, settings):
-    """Instructions of a pack of the input that is there, and bytes of the artifact."""
+    """Instructions of a pack of the input that is there, by function, and bytes of the artifact."""
     if not policy.endswith(".toml"):
         with open(work.file(POLICY), "w", encoding="utf-8") as file:
             file.write(policy_text(policy))
         policy = work.file(POLICY)
     work.remove(OUTPUT)
-    log = work.file("callgrind.log")
-    command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"]
-    command += [f"--log-file={log}", programs.path("synps"), "pack", work.file(INPUT)]
+    profile = work.file(PROFILE)
+    command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={profile}"]
+    command += [programs.path("synps"), "pack", work.file(INPUT)]
     command += ["-p", policy, "-o", work.file(OUTPUT), "-q", "-j", "1", *settings.pack_arguments]
     run(command)
     written = os.path.getsize(work.file(OUTPUT))
     work.remove(OUTPUT)
-    with open(log, encoding="utf-8") as file:
-        found = COUNTED.search(file.read())
-    if not found:
+    found = functions_of(run(["callgrind_annotate", "--threshold=100", profile]))
+    if found[""] <= 0:
         raise Failed(f"callgrind counted nothing: {' '.join(map(str, command))}")
-    return int(found.group(1)), written
+    return found, written
+
+
+def _most(small, large, values):
+    """The functions that took most instructions a value."""
+    by_name = {
+        name: (count - small.get(name, 0)) / values for name, count in large.items() if name
+    }
+    names = sorted(by_name, key=lambda name: (-by_name[name], name))[:SHOWN]
+    return {name: by_name[name] for name in names if by_name[name] >= 0.01}
 
 
 def counts(programs, folders, settings, rows):
@@ -56,9 +94,10 @@ def counts(programs, folders, settings, rows):
                     "source": source,
                     "policy": policy_name(policy),
                     "arguments": " ".join(settings.pack_arguments),
-                    "instructions_per_value": (large[0] - small[0]) / values,
+                    "instructions_per_value": (large[0][""] - small[0][""]) / values,
                     "bytes_read_per_value": bits / 8,
                     "bytes_written_per_value": (large[1] - small[1]) / values,
+                    "most": _most(small[0], large[0], values),
                 }
             )
     work.remove(INPUT)

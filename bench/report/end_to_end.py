@@ -117,7 +117,6 @@ class Contest:
 def measure(programs, folders, case, input_bytes, settings):
     contest = Contest(programs, folders, case, settings)
     contest.pack()  # unmeasured: programs and input come into memory, the artifact's size is known
-    contest.baseline()
     packs, baselines = [], []
     for repetition in range(settings.repetitions):
         if repetition % 2 == 0:
@@ -126,7 +125,7 @@ def measure(programs, folders, case, input_bytes, settings):
         else:
             baselines.append(contest.baseline())
             packs.append(contest.pack())
-    ratios = [p["seconds"] / b["seconds"] for p, b in zip(packs, baselines)]
+    pairs = list(zip(packs, baselines))
     return {
         "source": case.source,
         "policy": policy_name(case.policy),
@@ -139,13 +138,17 @@ def measure(programs, folders, case, input_bytes, settings):
         "repetitions": settings.repetitions,
         "seconds": spread([p["seconds"] for p in packs]),
         "baseline_seconds": spread([b["seconds"] for b in baselines]),
-        "ratio": spread(ratios),
+        "ratio": spread([p["seconds"] / b["seconds"] for p, b in pairs]),
+        "processor_ratio": spread([_processor(p) / max(_processor(b), 1e-6) for p, b in pairs]),
         "target": _target(case, settings),
         "user_seconds": spread([p["user_seconds"] for p in packs])["median"],
         "system_seconds": spread([p["system_seconds"] for p in packs])["median"],
-        "baseline_system_seconds": spread([b["system_seconds"] for b in baselines])["median"],
         "max_rss_bytes": max(p["max_rss_bytes"] for p in packs),
     }
+
+
+def _processor(report):
+    return report["user_seconds"] + report["system_seconds"]
 
 
 def _target(case, settings):

@@ -76,8 +76,7 @@ def _codecs(rows):
 
     table = []
     for codec, found in by_codec.items():
-        name = f"`{codec}`" + (", analysis" if "analyse" in found and "encode" not in found else "")
-        table.append((name, *cells(found.get("encode")), *cells(found.get("decode"))))
+        table.append((f"`{codec}`", *cells(found.get("encode")), *cells(found.get("decode"))))
         if "analyse" in found:
             table.append((f"`{codec}`, analysis", *cells(found["analyse"]), "", "", ""))
     columns = ("codec", ">encode, GB/s", ">× memcpy", "target")
@@ -134,14 +133,14 @@ def _pack_row(row):
         _brief(row["input_bytes"] / GB / row["seconds"]["median"]),
         _against(row["ratio"], target, lambda value, most: value <= most),
         "" if target is None else f"≤ {target}",
+        _spread(row["processor_ratio"]),
         f"{row['user_seconds']:.2f} + {row['system_seconds']:.2f}",
-        f"{row['baseline_system_seconds']:.2f}",
         _brief(row["max_rss_bytes"] / MIB),
     )
 
 
 PACK_COLUMNS = ("from", "to", ">workers", ">MB written", ">seconds", ">GB/s of input")
-PACK_COLUMNS += (">× baseline", "target", ">processor s, user + system", ">baseline's", ">peak MiB")
+PACK_COLUMNS += (">× baseline", "target", ">× baseline, processor", ">user + system s", ">peak MiB")
 
 
 def _packs(rows):
@@ -189,10 +188,11 @@ def _counts(rows):
             _brief(row["instructions_per_value"]),
             _brief(row["bytes_read_per_value"]),
             _brief(row["bytes_written_per_value"]),
+            ", ".join(f"`{name}` {_brief(count)}" for name, count in row["most"].items()),
         )
         for row in rows
     ]
-    columns = ("from", "to", ">instructions a value", ">bytes read", ">bytes written")
+    columns = ("from", "to", ">instructions a value", ">bytes read", ">bytes written", "most in")
     return ["### Instructions", "", *_table(columns, table)] if rows else []
 
 
@@ -214,24 +214,33 @@ def _comparisons(rows):
     ]
     columns = ("program", "from", "to", ">threads", ">MB of input", ">seconds", ">synps, seconds")
     columns += (">times as long", ">peak MiB", ">synps, peak MiB")
-    return ["### Others", "", *_table(columns, table)] if rows else []
+    return ["### Other programs", "", *_table(columns, table)] if rows else []
 
 
-def _note(report):
-    text = (
-        "Medians, and quartiles in parentheses; bold where the median misses its target."
-        f" Targets for packing hold for {PACK_TARGET_WORKERS} workers."
-        f" Packs were repeated {report['repetitions']} times."
-    )
+def _note(report, more):
+    text = f"Medians, and quartiles in parentheses{more}"
+    text += f" Packs were repeated {report['repetitions']} times."
     if not report["complete"]:
         text = "**Stopped before the end: some of it is missing.** " + text
     return [text, ""]
 
 
-def markdown(report):
+def _text(lines):
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def comparisons(report):
+    """What others took, for a document that has it apart."""
+    return _text([*_machine(report), *_note(report, "."), *_comparisons(report["comparisons"])])
+
+
+def results(report):
+    """Everything else."""
+    more = "; bold where the median misses its target. Targets for packing hold for"
+    more += f" {PACK_TARGET_WORKERS} workers."
     lines = [
         *_machine(report),
-        *_note(report),
+        *_note(report, more),
         *_codecs(report["codecs"]),
         *_checksum(report["checksum"]),
         *_opening(report["open"]),
@@ -239,6 +248,10 @@ def markdown(report):
         *_packs(report["pack"]),
         *_growth(report["pack"]),
         *_counts(report["counts"]),
-        *_comparisons(report["comparisons"]),
     ]
-    return "\n".join(lines).rstrip("\n") + "\n"
+    return _text(lines)
+
+
+def markdown(report):
+    others = _comparisons(report["comparisons"])
+    return results(report) + ("\n" + _text(others) if others else "")

@@ -18,14 +18,24 @@ BUILD = os.environ["SYNPS_BUILD"]
 sys.path.insert(0, os.path.join(ROOT, "bench"))
 
 # pylint: disable=wrong-import-position
-from report import end_to_end, settings, tables
+from report import counts, end_to_end, settings, tables
 from report.processes import Failed
 from report.programs import short_name
 from report.statistics_of import spread
 from report.work_folder import LOCK, PREFIX
 
-BEGIN = "<!-- scripts/bench writes what follows. -->"
-END = "<!-- scripts/bench wrote what precedes. -->"
+PLACES = [
+    (f"<!-- scripts/bench: {name} -->", f"<!-- scripts/bench: end of {name} -->")
+    for name in ("results", "comparisons")
+]
+
+
+def document_of(results, comparisons):
+    """A document with these tables."""
+    (a, b), (c, d) = PLACES
+    return f"before\n{a}\n{results}\n{b}\nbetween\n{c}\n{comparisons}\n{d}\nafter\n"
+
+
 FEW = ("--sources", "f32,bf16", "--policies", "q8_0,ternary")
 
 
@@ -76,7 +86,7 @@ class Smoke(unittest.TestCase):
     def test_everything(self):
         document = self.file("performance.md")
         with open(document, "w", encoding="utf-8") as file:
-            file.write(f"before\n{BEGIN}\nold\n{END}\nafter\n")
+            file.write(document_of("old", "theirs"))
         report = self.bench_json(*FEW, "--update", document, "--markdown", self.file("t.md"))
         self.assertTrue(report["complete"])
         self.check_codecs(report["codecs"])
@@ -92,7 +102,7 @@ class Smoke(unittest.TestCase):
             self.assertIn(f"### {heading}\n", shown)
         self.assertNotIn(self.temporary.name, shown)
         with open(document, encoding="utf-8") as file:
-            self.assertEqual(file.read(), f"before\n{BEGIN}\n\n{shown}\n{END}\nafter\n")
+            self.assertEqual(file.read(), document_of("\n" + shown, "theirs"))
         self.assertEqual(os.listdir(self.work), [])
 
     def check_codecs(self, rows):
@@ -155,7 +165,7 @@ class Smoke(unittest.TestCase):
 
     def test_stopping_cleans_up_and_shows_what_there_is(self):
         document = self.file("performance.md")
-        text = f"{BEGIN}\nold\n{END}\n"
+        text = document_of("old", "theirs")
         with open(document, "w", encoding="utf-8") as file:
             file.write(text)
         options = ("--only", "pack", "--repetitions", "100000", "--update", document)
@@ -191,10 +201,10 @@ class Smoke(unittest.TestCase):
 
     def test_a_document_without_a_place_is_refused_before_any_work(self):
         with open(self.file("performance.md"), "w", encoding="utf-8") as file:
-            file.write(f"{END}\n{BEGIN}\n")
+            file.write("\n".join(end + begin for begin, end in PLACES))
         done = bench(self.work, "--update", self.file("performance.md"))
         self.assertEqual(done.returncode, 1)
-        self.assertIn("lacks the two comments", done.stderr)
+        self.assertIn("lacks <!-- scripts/bench: results -->", done.stderr)
         self.assertFalse(os.path.exists(self.work))
 
 
@@ -202,7 +212,9 @@ class Parts(unittest.TestCase):
     def test_the_documentation_has_a_place_for_the_tables(self):
         with open(os.path.join(ROOT, "docs", "performance.md"), encoding="utf-8") as file:
             text = file.read()
-        self.assertEqual((text.count(BEGIN), text.count(END)), (1, 1))
+        for begin, end in PLACES:
+            self.assertEqual((text.count(begin), text.count(end)), (1, 1))
+            self.assertLess(text.index(begin), text.index(end))
 
     def test_spread(self):
         self.assertEqual(spread([3]), {"median": 3, "low": 3, "high": 3})
@@ -214,6 +226,26 @@ class Parts(unittest.TestCase):
         self.assertEqual(tables._against(each, 1.5, at_most), "**2.00 (1.00–3.00)**")
         self.assertEqual(tables._against(each, 2.0, at_most), "2.00 (1.00–3.00)")
         self.assertEqual(tables._against(each, None, at_most), "2.00 (1.00–3.00)")
+
+    def test_a_functions_name_is_found_in_what_callgrind_prints(self):
+        annotated = """
+100,000,000 (100.0%)  PROGRAM TOTALS
+ 27,000,000 (27.00%)  ???:a::simd::N_AVX2::encode_q8_0(float const*, unsigned long) [/x/cli/synps]
+  9,000,000 ( 9.00%)  ???:a::(anonymous namespace)::tails<int>(int) [/x/cli/synps]
+  4,000,000 ( 4.00%)  ./string/../x86_64/memmove.S:__memcpy_avx [/usr/lib/libc.so.6]
+  3,000,000 ( 3.00%)  ???:0x00000000000041e0 [/usr/lib/libhwy.so.1.0.3]
+"""
+        self.assertEqual(
+            counts.functions_of(annotated),
+            {"": 97_000_000, "encode_q8_0": 27_000_000, "tails": 9_000_000, "__memcpy_avx": 4_000_000},
+        )
+
+    def test_what_others_took_has_a_place_of_its_own(self):
+        row = {"tool": "other 1.0", "source": "bf16", "policy": "q8_0", "workers": 2}
+        row.update({"input_bytes": 10**6, "max_rss_bytes": 1 << 20, "synps_max_rss_bytes": 1 << 20})
+        each = {"median": 2.0, "low": 1.0, "high": 3.0}
+        row.update({"seconds": each, "synps_seconds": each, "times_as_long": each})
+        self.assertIn("| other 1.0 | bf16 | `q8_0` | 2 |", "\n".join(tables._comparisons([row])))
 
     def test_no_space_is_found_before_any_work(self):
         with tempfile.TemporaryDirectory() as folder:
