@@ -236,6 +236,12 @@ def faults_against(tiny):
         "[groups.g]",
         weights=tiny,
     )
+    yield Bad(
+        "a contradiction: compressed, and to be mapped from the file",
+        scheme("*", format="f16") + '[policies."*".form]\ncompress = "zstd"\nresidency = "mapped"\n',
+        'compress = "zstd"',
+        weights=tiny,
+    )
     yield Bad("a float weight that no scheme covers", "", None, weights=tiny)
     yield Bad(
         "a float weight that no scheme covers",

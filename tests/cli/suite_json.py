@@ -8,12 +8,13 @@ import fixtures
 from support import CliTest
 
 PLAN_KEYS = {
-    "artifact_bytes", "source_bytes", "resident_bytes", "mapped_bytes", "conversion_bytes", "fits",
-    "bits_per_weight", "source_bits_per_weight", "codecs", "fallbacks", "weights", "values",
+    "artifact_bytes", "artifact_bytes_exact", "source_bytes", "resident_bytes", "mapped_bytes",
+    "conversion_bytes", "fits", "compressed", "bits_per_weight", "source_bits_per_weight", "codecs",
+    "fallbacks", "weights", "values",
 }
 WEIGHT_KEYS = {
-    "path", "shape", "source", "codec", "encoding", "order", "orientation", "residency", "device", "lossless",
-    "source_bytes", "bytes", "policy",
+    "path", "shape", "source", "codec", "encoding", "order", "orientation", "residency", "compress",
+    "device", "lossless", "source_bytes", "bytes", "bytes_exact", "policy",
 }
 
 
@@ -91,11 +92,58 @@ class Json(CliTest):
         packed = self.pack()
         self.assertEqual(
             set(packed),
-            {"artifact_bytes", "source_bytes", "weights", "codecs", "fallbacks", "underflow",
-             "overflow"},
+            {"artifact_bytes", "source_bytes", "weights", "compressed", "codecs", "fallbacks",
+             "underflow", "overflow"},
         )
+        self.assertIsNone(packed["compressed"])
         self.assertEqual(packed["weights"], len(fixtures.tiny_tensors()))
         self.assertEqual((packed["underflow"], packed["overflow"]), ([], []))
+
+    def test_compressed(self):
+        plan = self.json("plan", "tiny.safetensors", "-p", "mixed.toml", "--compress", "zstd:5")
+        self.assertIs(plan["artifact_bytes_exact"], False)
+        self.assertIs(plan["compressed"]["bytes_exact"], False)
+        self.assertEqual(plan["conversion_bytes"], plan["compressed"]["inflated_bytes"])
+        packed = self.json("pack", "tiny.safetensors", "-p", "mixed.toml", "-o", "z.synps",
+                           "--compress", "zstd:5")
+        size = len(self.read("z.synps"))
+        self.assertEqual(packed["artifact_bytes"], size)
+        self.assertLess(size, plan["artifact_bytes"])
+        self.assertIs(packed["compressed"]["bytes_exact"], True)
+        seen = self.json("inspect", "z.synps")
+        self.assertRegex(seen["zstd"], r"^\d+\.\d+\.\d+$")
+        self.assertEqual(seen["compressed"], packed["compressed"])
+        stored = sum(c["stored_bytes"] for w in seen["weights"] for c in w["components"]
+                     if c["compression"] == "zstd")
+        self.assertEqual(stored, packed["compressed"]["bytes"])
+        planned = {weight["path"]: weight for weight in plan["weights"]}
+        for weight in seen["weights"]:
+            empty = 0 in weight["shape"]
+            self.assertEqual(weight["compress"], "none" if empty else "zstd:5")
+            self.assertEqual(weight["residency"], "mapped" if empty else "heap")
+            self.assertIs(weight["bytes_exact"], True)
+            self.assertIs(planned[weight["path"]]["bytes_exact"], empty)
+            self.assertLessEqual(weight["bytes"], planned[weight["path"]]["bytes"])
+        self.assertTrue(self.json("verify", "z.synps", "--against", "tiny.safetensors")["ok"])
+        self.pack()
+        for name, artifact in (("plain", "tiny.synps"), ("inflated", "z.synps")):
+            self.ok("unpack", artifact, "-o", f"{name}.safetensors")
+        self.assertEqual(self.read("plain.safetensors"), self.read("inflated.safetensors"))
+        loaded = self.json("plan", "z.synps")
+        self.assertEqual(loaded["resident_bytes"], plan["resident_bytes"])
+
+    def test_who_asked_for_compression(self):
+        path = "model.layers.0.self_attn.q_proj.weight"
+        said = self.json("explain", path, "-p", "f16.toml", "-c", "tiny.safetensors",
+                         "--compress", "zstd")
+        (key,) = [key for key in said["keys"] if key["key"] == "form.compress"]
+        self.assertEqual((key["value"], key["policy"], key["by_command_line"]),
+                         ("zstd:3", None, True))
+        plan = self.json("plan", "tiny.safetensors", "-p", "f16.toml", "--compress", "zstd")
+        (weight,) = [weight for weight in plan["weights"] if weight["path"] == path]
+        self.assertEqual(said["weight"]["stored"]["bytes"], weight["bytes"])
+        self.assertEqual(said["weight"]["stored"]["compress"], "zstd:3")
+        self.assertIs(said["weight"]["stored"]["bytes_exact"], False)
 
     def test_pack_findings(self):
         packed = self.json("pack", "small_values.safetensors", "-p", "f16.toml", "-o", "s.synps")
@@ -204,7 +252,8 @@ class Json(CliTest):
             self.assertEqual(said["weight"]["shape"], weight["shape"])
             self.assertEqual(said["weight"]["source_bytes"], weight["source_bytes"])
             stored = said["weight"]["stored"]
-            for key in ("encoding", "order", "orientation", "residency", "bytes"):
+            for key in ("encoding", "order", "orientation", "residency", "compress",
+                        "bytes", "bytes_exact"):
                 self.assertEqual(stored[key], weight[key], (weight["path"], key))
             falls_back = "mlp.down_proj" in weight["path"]
             self.assertEqual(said["weight"]["fallback_reason"] is not None, falls_back)

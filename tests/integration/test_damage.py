@@ -28,6 +28,15 @@ volatile = true
 
 [[policies."lm_head".schemes]]
 format = "keep"
+
+[policies."model.layers.1.self_attn".form]
+compress = "zstd"
+
+[[policies."model.embed_tokens".schemes]]
+format = "keep"
+
+[policies."model.embed_tokens".form]
+compress = "zstd:9"
 """
 
 PACKED = "model.layers.2.mlp.down_proj.weight#blocks"
@@ -36,6 +45,8 @@ SCALES = "model.layers.0.self_attn.q_proj.weight#scales"
 PADDED = "model.norm.weight#blocks"
 PADDED_BYTES = 128 // 32 * 34
 DENSE = "lm_head.weight"
+FRAMES = "model.layers.1.self_attn.k_proj.weight#codes.zstd"
+PLANES = "model.embed_tokens.weight#values.zstd"
 
 
 class Damage(unittest.TestCase):
@@ -112,7 +123,7 @@ class Damage(unittest.TestCase):
                 self.check_entry("__synps_sums__", offset, "__synps_sums__", "sums")
 
     def test_entries(self):
-        for name in (PACKED, VOLATILE, SCALES, DENSE):
+        for name in (PACKED, VOLATILE, SCALES, DENSE, FRAMES, PLANES):
             entry = self.layout.entries[name]
             for offset in (entry.begin, (entry.begin + entry.end) // 2, entry.end - 1):
                 with self.subTest(name=name, offset=offset):
@@ -131,6 +142,23 @@ class Damage(unittest.TestCase):
             with self.subTest(name=name):
                 weight = name.split("#")[0]
                 self.check_entry(name, entry.begin + (entry.end - entry.begin) // 3, weight, "index", "sums")
+
+    def test_every_byte_of_a_frame(self):
+        entry = self.layout.entries["model.layers.1.self_attn.k_proj.weight#scales.zstd"]
+        for offset in range(entry.begin, entry.end):
+            with self.subTest(offset=offset):
+                self.flip(offset, offset % 8)
+                report = synps_json("verify", self.bad, expect=5)
+                self.assertIn("k_proj.weight, component scales, chunk 0", report["problems"][0]["where"])
+                self.flip(offset, offset % 8)
+
+    def test_sizes_of_frames(self):
+        entry = self.layout.entries["__synps_sums__"]
+        text = read_bytes(self.good, entry.begin, entry.end)
+        end = entry.begin + len(text.rstrip(b"\0"))
+        for offset in range(end - 24, end + 4):
+            with self.subTest(offset=offset):
+                self.check_entry("__synps_sums__", offset, "__synps_sums__", "sums")
 
     def test_truncated(self):
         size = self.layout.size

@@ -33,6 +33,7 @@ SafetensorsBuilder tensors() {
   add_floats(builder, "packed", DType::f32, {8, 64}, 2);
   add_floats(builder, "rows", DType::f32, {8, 64}, 3);
   add_floats(builder, "analysed", DType::f32, {8, 64}, 4);
+  add_floats(builder, "frames", DType::f32, {8, 64}, 5);
   return builder;
 }
 
@@ -45,6 +46,10 @@ format = "q8_0"
 format = "ternary"
 [[policies."analysed".schemes]]
 format = "ternary:absmean"
+[[policies."frames".schemes]]
+format = "ternary"
+[policies."{frames,analysed,copied}".form]
+compress = "zstd"
 )");
 }
 
@@ -140,7 +145,7 @@ TEST_CASE("an error at any call leaves the earlier output, and nothing else") {
 TEST_CASE("interrupted calls and short transfers are made again") {
   const Run run;
   for (const Call call : {Call::open, Call::close, Call::pread, Call::pwrite, Call::allocate,
-                          Call::sync, Call::lock, Call::rename})
+                          Call::sync, Call::lock, Call::rename, Call::truncate})
     CHECK(try_every_call(run, {call, 0, -EINTR}, 1) > 0);
   for (const Call call : {Call::pread, Call::pwrite})
     CHECK(try_every_call(run, {call, 0, FaultyOs::kShort}, 1) > 0);

@@ -54,7 +54,7 @@ void write_sparse(const std::string& path, const std::vector<std::uint64_t>& sha
 /// Packs in a child process, which starts with a peak of its own. Returns the child's peak resident
 /// set in KiB, or a negative exit code.
 long peak_of_pack(const std::string& input, const std::string& output, const char* codec,
-                  unsigned jobs) {
+                  unsigned jobs, const std::optional<CompressRequest>& compress = {}) {
   int pipe[2];
   REQUIRE(::pipe(pipe) == 0);
   const pid_t child = ::fork();
@@ -66,7 +66,9 @@ long peak_of_pack(const std::string& input, const std::string& output, const cha
       PackOptions options;
       options.jobs = jobs;
       options.replace = true;
-      pack(checkpoint, make_plan(checkpoint, one_format(codec)), output, options);
+      PlanOptions plan;
+      plan.compress = compress;
+      pack(checkpoint, make_plan(checkpoint, one_format(codec), plan), output, options);
       rusage usage{};
       ::getrusage(RUSAGE_SELF, &usage);
       peak = usage.ru_maxrss;
@@ -137,6 +139,22 @@ TEST_CASE("a GGUF vocabulary is not turned into objects") {
   CAPTURE(peak);
   CHECK(peak > 0);
   CHECK(peak < kLimitKib / 2);
+}
+
+TEST_CASE("chunks larger than memory should be are compressed in a stream") {
+  if (skip_measurement()) return;
+  TempDir dir;
+  const std::string input = dir.file("model.safetensors");
+  write_sparse(input, {2, 67'108'864});  // one chunk of 256 MiB
+  for (const char* codec : {"bf16", "q8_0"}) {
+    const long peak =
+        peak_of_pack(input, dir.file("out"), codec, 2, CompressRequest{Compression::zstd, 3});
+    CAPTURE(codec);
+    CAPTURE(peak);
+    CHECK(peak > 0);
+    CHECK(peak < kLimitKib);
+    CHECK(std::filesystem::file_size(dir.file("out")) < 4'000'000);
+  }
 }
 
 TEST_CASE("the measurement sees a codec that needs a whole row") {
