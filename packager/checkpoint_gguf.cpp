@@ -144,41 +144,49 @@ const GgufType* gguf_type_of_encoding(std::string_view encoding) noexcept {
 
 /// The key-values of all parts. What two parts say alike is there once; `general.alignment` and the
 /// `split.` keys are each part's own.
-void Checkpoint::add_key_values(const std::vector<const GgufHeader*>& headers) {
+void Checkpoint::add_key_values(std::vector<std::vector<GgufKeyValue>> of_files) {
+  std::size_t count = 0;
+  for (const auto& values : of_files) count += values.size();
+  key_values_.reserve(count);  // `known` refers to their keys
   std::map<std::string_view, std::size_t> known;
-  for (std::size_t file = 0; file < headers.size(); ++file)
-    for (const GgufKeyValue& value : headers[file]->key_values) {
-      if (headers.size() > 1) {
-        const auto [at, is_new] = known.emplace(value.key, key_values_.size());
-        if (!is_new) {
-          const SourceKeyValue& first = key_values_[at->second];
-          const bool own = is_gguf_split_key(value.key) || value.key == "general.alignment";
-          if (own || same_value(files_[first.file], first.value, files_[file], value)) continue;
-          throw Error({.code = ErrorCode::checkpoint,
-                       .file = files_[file].path(),
-                       .what = "a key-value that differs between parts",
-                       .field = "key " + quote(value.key),
-                       .offset = value.offset,
-                       .want = "what " + quote(files_[first.file].path()) + " says"});
-        }
+  for (std::size_t file = 0; file < of_files.size(); ++file)
+    for (GgufKeyValue& value : of_files[file]) {
+      if (const auto at = known.find(value.key); at != known.end()) {
+        check_same(key_values_[at->second], value, file);
+        continue;
       }
-      key_values_.push_back({value, file, how_carried(value)});
+      const SourceKeyValue::Carried carried = how_carried(value);
+      key_values_.push_back({std::move(value), file, carried});
+      if (of_files.size() > 1) known.emplace(key_values_.back().value.key, key_values_.size() - 1);
     }
+}
+
+/// What two parts say under one key.
+void Checkpoint::check_same(const SourceKeyValue& first, const GgufKeyValue& value,
+                            std::size_t file) const {
+  const bool own = is_gguf_split_key(value.key) || value.key == "general.alignment";
+  if (own || same_value(files_[first.file], first.value, files_[file], value)) return;
+  throw Error({.code = ErrorCode::checkpoint,
+               .file = files_[file].path(),
+               .what = "a key-value that differs between parts",
+               .field = "key " + quote(value.key),
+               .offset = value.offset,
+               .want = "what " + quote(files_[first.file].path()) + " says"});
 }
 
 void Checkpoint::open_gguf(const std::string& source, Os& os) {
   std::vector<GgufPart> parts = open_gguf_parts(os, source);
-  std::vector<const GgufHeader*> headers;
+  gguf_version_ = parts.front().header.version;
+  std::vector<std::vector<GgufKeyValue>> key_values;
   files_.reserve(parts.size());
   for (GgufPart& part : parts) {
     for (GgufTensor& tensor : part.header.tensors)
       tensors_.push_back(source_tensor(tensor, files_.size()));
-    headers.push_back(&part.header);
+    key_values.push_back(std::move(part.header.key_values));
     inputs_.push_back(part.file.identity());
     files_.push_back(std::move(part.file));
   }
-  gguf_version_ = headers.front()->version;
-  add_key_values(headers);
+  add_key_values(std::move(key_values));
   carry_key_values();
   std::sort(tensors_.begin(), tensors_.end(), [](const SourceTensor& a, const SourceTensor& b) {
     return a.weight.path < b.weight.path;

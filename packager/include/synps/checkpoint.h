@@ -102,7 +102,8 @@ class Checkpoint {
  private:
   void open_safetensors(const std::string& source, Os& os);
   void open_gguf(const std::string& source, Os& os);
-  void add_key_values(const std::vector<const GgufHeader*>& headers);
+  void add_key_values(std::vector<std::vector<GgufKeyValue>> of_files);
+  void check_same(const SourceKeyValue& first, const GgufKeyValue& value, std::size_t file) const;
   void carry_key_values();
 
   std::string path_;

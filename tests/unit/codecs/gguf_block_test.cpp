@@ -72,7 +72,8 @@ TEST_CASE("q4_1, q5_1 and q5_0: the error stays within the stated bound") {
   for (int round = 0; round < 400; ++round) {
     const float magnitude = std::ldexp(1.0f, static_cast<int>(random() % 36) - 28);
     const float mean = static_cast<float>(round % 5) * 3.0f - 6.0f;
-    const std::vector<float> values = normal_row(static_cast<std::uint32_t>(round), mean, magnitude);
+    const std::vector<float> values =
+        normal_row(static_cast<std::uint32_t>(round), mean, magnitude);
     for (const std::string name : {"q4_1", "q5_1", "q5_0"}) {
       CAPTURE(name);
       const std::vector<float> decoded =

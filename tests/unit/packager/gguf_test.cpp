@@ -2,14 +2,16 @@
 
 #include <doctest/doctest.h>
 
-#include <bit>
+#include <cerrno>
 #include <limits>
 #include <string>
 #include <vector>
 
+#include "faulty_os.h"
 #include "gguf_builder.h"
 #include "synps/checkpoint.h"
 #include "temp_dir.h"
+#include "thrown_problem.h"
 
 namespace synps {
 namespace {
@@ -191,6 +193,27 @@ TEST_CASE("values are cut to limits, not within a character") {
   CHECK(text(0, {9, 3}) == "[\"one\",\"two\",\"thr\xE2\x80\xA6\"]");
   CHECK(text(1, {9, 4}) == "\"ab\xE2\x80\xA6\"");
   CHECK(text(1, {9, 7}) == "\"ab\xE4\xB8\x96\xE2\x80\xA6\"");
+}
+
+TEST_CASE("faults of reading are errors of reading, and short reads are none") {
+  GgufBuilder builder;
+  builder.texts("tokens", std::vector<std::string>(20'000, "word")).u32("n", 1).text("s", "t");
+  builder.tensor("w", {4}, gguf::kF32, std::string(16, 'd'));
+  const GgufFile file(builder);
+  using Call = FaultyOs::Call;
+  FaultyOs whole;
+  Checkpoint::open(file.path, whole);
+  REQUIRE(whole.calls(Call::pread) > 3);
+  for (const Call call : {Call::open, Call::pread})
+    for (std::uint64_t at = 1; at <= whole.calls(call); ++at) {
+      CAPTURE(FaultyOs::name(call));
+      CAPTURE(at);
+      FaultyOs failing({.call = call, .at = at, .error = -EIO});
+      CHECK(thrown_problem([&] { Checkpoint::open(file.path, failing); }).code == ErrorCode::io);
+      if (call != Call::pread) continue;
+      FaultyOs stuttering({.call = call, .at = at});
+      CHECK(Checkpoint::open(file.path, stuttering).metadata() == file.open().metadata());
+    }
 }
 
 TEST_CASE("a folder's only GGUF checkpoint") {
