@@ -12,6 +12,7 @@
 #include <set>
 #include <string_view>
 
+#include "byte_size.h"
 #include "failures.h"
 #include "synps/artifact_reader.h"
 #include "synps/builtin_codecs.h"
@@ -66,6 +67,16 @@ void add_jobs_option(CLI::App& command, unsigned& jobs) {
       .add_option("-j,--jobs", jobs, "Worker threads, 0 for one a core. Never changes the result")
       ->check(CLI::Validator(job_count_fault, ""))
       ->type_name("N");
+}
+
+void add_max_memory_option(CLI::App& command, std::uint64_t& bytes) {
+  command
+      .add_option_function<std::string>(
+          "--max-memory",
+          [&bytes](const std::string& text) { bytes = parse_byte_size(text).value_or(0); },
+          "The most memory to take, such as 512MiB; fewer workers are used, to fit")
+      ->check(CLI::Validator(byte_size_fault, ""))
+      ->type_name("SIZE");
 }
 
 void add_json_option(CLI::App& command, bool& json) {

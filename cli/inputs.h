@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,6 +20,8 @@ namespace synps::cli {
 /// Options that several commands share.
 void add_policy_option(CLI::App& command, std::string& policy);
 void add_jobs_option(CLI::App& command, unsigned& jobs);
+/// `--max-memory SIZE`; 0 stays where it is not given.
+void add_max_memory_option(CLI::App& command, std::uint64_t& bytes);
 void add_json_option(CLI::App& command, bool& json);
 void add_all_option(CLI::App& command, bool& all);
 /// `--compress METHOD`: for compress_request().

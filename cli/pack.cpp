@@ -45,6 +45,7 @@ struct Options {
   bool allow_overflow = false;
   bool allow_unmatched = false;
   unsigned jobs = 0;
+  std::uint64_t max_memory = 0;
   bool all = false;
   bool json = false;
 };
@@ -149,6 +150,7 @@ PackReport pack_with_progress(const Checkpoint& checkpoint, const Plan& plan, co
   how.replace = options.force;
   how.allow_overflow = options.allow_overflow;
   how.jobs = options.jobs;
+  how.max_memory = options.max_memory;
   how.progress = [&bar](std::uint64_t done, std::uint64_t total) {
     return bar.update(done, total);
   };
@@ -156,14 +158,17 @@ PackReport pack_with_progress(const Checkpoint& checkpoint, const Plan& plan, co
   return pack(checkpoint, plan, options.output, how);
 }
 
-/// The plan, after the checks that packing would make of its output.
-int dry_run(const Checkpoint& checkpoint, const Policy& policy, const WeightReport& report,
+/// The plan, after the checks that packing would make of its output and of its memory.
+int dry_run(const Checkpoint& checkpoint, const Plan& plan, const Policy& policy,
             const Options& options) {
   AtomicFile::Options output;
   output.replace = options.force;
   output.inputs = checkpoint.inputs();
   for (const FileIdentity& file : protected_files(policy)) output.inputs.push_back(file);
   AtomicFile::check(Os::posix(), options.output, output);
+  WeightReport report = report_plan(plan, policy, checkpoint);
+  report.pack_memory = pack_memory(checkpoint, plan);
+  workers_within(*report.pack_memory, 1, options.max_memory, checkpoint.path());
   write_output(options.json ? plan_json(report)
                             : plan_text(report, options.checkpoint, options.all, output_width()));
   return 0;
@@ -176,13 +181,13 @@ int run(const Options& options, const CommonOptions& common) {
   const Plan plan =
       make_plan(checkpoint, policy, {options.allow_unmatched, compress_request(options.compress)});
   log_warnings(plan);
-  WeightReport report = report_plan(plan, policy, checkpoint);
-  if (options.dry_run) return dry_run(checkpoint, policy, report, options);
+  if (options.dry_run) return dry_run(checkpoint, plan, policy, options);
 
   spdlog::info("{}: writing {}{}", escape_for_display(options.output),
                plan.layout.has_bounds ? "at most " : "", exact_bytes(plan.artifact_bytes));
   const PackReport packed = pack_with_progress(checkpoint, plan, policy, options, common.quiet);
-  set_true_sizes(report, packed.layout);
+  WeightReport report = report_plan(plan, policy, checkpoint);
+  if (packed.layout) set_true_sizes(report, *packed.layout);
   write_output(options.json ? packed_json(report, packed)
                             : packed_text(report, packed, options, output_width()));
   return 0;
@@ -205,6 +210,7 @@ Command make_pack(CLI::App& program, const CommonOptions& common) {
   command->add_flag("-f,--force", options->force, "Replace an output that exists");
   add_compress_option(*command, options->compress);
   add_jobs_option(*command, options->jobs);
+  add_max_memory_option(*command, options->max_memory);
   command->add_flag("-n,--dry-run", options->dry_run, "Only show the plan; write nothing");
   command->add_flag("--allow-overflow", options->allow_overflow,
                     "Values too large for their codec may become infinite");

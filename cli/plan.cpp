@@ -60,7 +60,9 @@ int run(const Options& options) {
   const Plan plan =
       make_plan(checkpoint, policy, {options.allow_unmatched, compress_request(options.compress)});
   log_warnings(plan);
-  print(report_plan(plan, policy, checkpoint), options);
+  WeightReport report = report_plan(plan, policy, checkpoint);
+  report.pack_memory = pack_memory(checkpoint, plan);
+  print(report, options);
   return 0;
 }
 

@@ -25,6 +25,25 @@ std::string loading_text(const WeightReport& report) {
       exact_bytes(report.resident_bytes), exact_bytes(report.conversion_bytes));
 }
 
+/// What packing itself takes.
+std::string memory_text(const MemoryNeed& need) {
+  std::string out = fmt::format("  packing   takes {} of memory and {} a worker\n",
+                                human_bytes(need.program_bytes + need.index_bytes),
+                                human_bytes(need.worker_bytes));
+  if (!need.long_rows_in.empty())
+    out += fmt::format("            (holds whole rows of {})\n",
+                       escape_for_display(need.long_rows_in));
+  return out;
+}
+
+void write_memory(JsonWriter& json, const MemoryNeed& need) {
+  json.begin_object();
+  json.key("program_bytes").integer(need.program_bytes);
+  json.key("index_bytes").integer(need.index_bytes);
+  json.key("worker_bytes").integer(need.worker_bytes);
+  json.end_object();
+}
+
 }  // namespace
 
 std::string sizes_text(const WeightReport& report) {
@@ -47,6 +66,7 @@ std::string plan_text(const WeightReport& report, const std::string& input, bool
   out += fmt::format("  bits      {} a weight, {} in the source\n",
                      bits_each(bits.bytes, bits.elements),
                      bits_each(bits.source_bytes, bits.elements));
+  if (report.pack_memory) out += memory_text(*report.pack_memory);
   if (!report.fits) out += "  does not fit\n";
   out += "\n" + codec_totals_text(report, width);
   if (const std::string fallbacks = fallbacks_text(report, width); !fallbacks.empty())
@@ -74,6 +94,11 @@ std::string plan_json(const WeightReport& report) {
   write_bits(json, bits.bytes, bits.elements);
   json.key("source_bits_per_weight");
   write_bits(json, bits.source_bytes, bits.elements);
+  json.key("pack_memory");
+  if (report.pack_memory)
+    write_memory(json, *report.pack_memory);
+  else
+    json.null();
   json.key("codecs");
   write_codec_totals(json, report);
   json.key("fallbacks");

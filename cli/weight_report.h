@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "synps/artifact_reader.h"
+#include "synps/memory.h"
 #include "synps/plan.h"
 #include "synps/policy.h"
 #include "text.h"
@@ -38,6 +39,7 @@ struct WeightReport {
   bool fits = true;
   bool sizes_are_bounds = false;  ///< some weight's bytes are bounds, and so artifact_bytes is one
   const Checkpoint* checkpoint = nullptr;  ///< null for an artifact that exists
+  std::optional<MemoryNeed> pack_memory{};           ///< what packing takes; none for an artifact
   const std::vector<ValueScheme>* values = nullptr;  ///< schemes for values that are not weights
 };
 

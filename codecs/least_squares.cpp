@@ -2,11 +2,38 @@
 
 #include <array>
 #include <cstddef>
+#include <limits>
 
 #include "best_prefix.h"
 #include "float_bits.h"
+#include "simd/sums.h"
 
 namespace synps {
+
+namespace {
+
+/// Exactly `count` elements, without a time at which there is old memory beside new.
+template <typename T>
+void make_room(std::vector<T>& buffer, std::size_t count) {
+  if (buffer.capacity() >= count) return;
+  buffer = std::vector<T>();
+  buffer.reserve(count);
+}
+
+}  // namespace
+
+void FitScratch::reserve(std::size_t columns) {
+  make_room(magnitudes, columns);
+  make_room(sorting, columns);
+  make_room(between, columns + simd::kSplitSlack);
+}
+
+std::uint64_t fit_scratch_bytes(std::uint64_t columns) noexcept {
+  constexpr std::uint64_t kElement = 2 * sizeof(std::uint32_t) + sizeof(float);
+  if (columns > std::numeric_limits<std::uint64_t>::max() / kElement - simd::kSplitSlack)
+    return std::numeric_limits<std::uint64_t>::max();
+  return kElement * columns + sizeof(float) * simd::kSplitSlack;
+}
 
 /// A radix sort, a byte at a time: bits of magnitudes order as the values do.
 void sort_descending(std::vector<std::uint32_t>& keys, std::vector<std::uint32_t>& scratch) {

@@ -23,7 +23,13 @@ struct FitScratch {
   std::vector<std::uint32_t> magnitudes;
   std::vector<std::uint32_t> sorting;
   std::vector<float> between;
+
+  /// Makes room for rows of `columns` elements, so that none of them allocates.
+  void reserve(std::size_t columns);
 };
+
+/// Bytes of a FitScratch with room for rows of `columns` elements; saturates.
+std::uint64_t fit_scratch_bytes(std::uint64_t columns) noexcept;
 
 /// For codes in {-1, 0, 1} and a scale s, keeping the k largest magnitudes, with sum S_k, leaves
 /// the squared error (sum of x²) - S_k²/k at the best scale, S_k/k. So the best choice maximises

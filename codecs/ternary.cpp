@@ -41,11 +41,19 @@ class TernaryCodec final : public Codec {
 
   void encode(const Piece& piece, std::span<const float> values, const Analysis*,
               std::span<const std::span<std::byte>> out, ValueReport& report) const override {
+    FitScratch scratch;
+    encode_rows(piece, values, out, report, scratch);
+  }
+
+  /// encode() with memory of the caller's.
+  void encode_rows(const Piece& piece, std::span<const float> values,
+                   std::span<const std::span<std::byte>> out, ValueReport& report,
+                   FitScratch& scratch) const {
     const std::size_t columns = piece.columns;
     const std::size_t codes_bytes = packed_codes_bytes(columns);
     assert(values.size() == piece.elements());
     if (columns == 0) return;
-    FitScratch scratch;
+    scratch.reserve(columns);
     for (std::size_t r = 0; r < piece.rows; ++r) {
       const std::span<const float> row = values.subspan(r * columns, columns);
       std::byte* codes = out[0].data() + r * codes_bytes;
@@ -62,6 +70,11 @@ class TernaryCodec final : public Codec {
           codes);
       store(out[1].data() + r * sizeof(float), fit.scale);
     }
+  }
+
+  std::unique_ptr<Encoder> make_encoder() const override;
+  std::uint64_t encoder_bytes(std::uint64_t columns) const noexcept override {
+    return fit_scratch_bytes(columns);
   }
 
   void decode(const Piece& piece, std::span<const std::span<const std::byte>> in,
@@ -92,6 +105,24 @@ class TernaryCodec final : public Codec {
   CodePath path_;
   CodecInfo info_ = make_info();
 };
+
+class TernaryEncoder final : public Encoder {
+ public:
+  explicit TernaryEncoder(const TernaryCodec& codec) : codec_(codec) {}
+
+  void encode(const Piece& piece, std::span<const float> values, const Analysis*,
+              std::span<const std::span<std::byte>> out, ValueReport& report) override {
+    codec_.encode_rows(piece, values, out, report, scratch_);
+  }
+
+ private:
+  const TernaryCodec& codec_;
+  FitScratch scratch_;
+};
+
+std::unique_ptr<Encoder> TernaryCodec::make_encoder() const {
+  return std::make_unique<TernaryEncoder>(*this);
+}
 
 }  // namespace
 

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <mutex>
 #include <utility>
 
 #include "artifact_place.h"
@@ -10,6 +12,7 @@
 #include "synps/artifact_reader.h"
 #include "synps/checked.h"
 #include "synps/component_reader.h"
+#include "synps/parallel.h"
 #include "synps/stored_codec.h"
 
 namespace synps {
@@ -41,6 +44,14 @@ void read_pieces(const InputFile& file, std::uint64_t begin, std::uint64_t end,
     begin += piece.size();
   }
 }
+
+/// What a thread keeps while it looks at chunks.
+struct ChunkChecker {
+  explicit ChunkChecker(const ArtifactReader& reader) : buffer(kPieceBytes), inflater(reader) {}
+
+  std::vector<std::byte> buffer;
+  ComponentReader inflater;
+};
 
 /// Why the weight's padded sizes and chunks are not the format's; empty when they are.
 std::string size_fault(const StoredWeight& weight, const CodecRegistry& codecs) {
@@ -143,7 +154,7 @@ void ArtifactReader::check_padding(std::vector<Problem>& problems) const {
     }
 }
 
-void ArtifactReader::check_sums(const std::function<void(std::uint64_t)>& progress,
+void ArtifactReader::check_sums(unsigned jobs, const std::function<void(std::uint64_t)>& progress,
                                 std::vector<Problem>& problems) const {
   std::vector<std::byte> sums(sums_bytes_);
   file_.read(data_start_ + index_bytes_, sums);
@@ -152,32 +163,58 @@ void ArtifactReader::check_sums(const std::function<void(std::uint64_t)>& progre
         problem(*this, "the digests do not fit their own digest", std::string(kSumsEntry)));
     return;  // what they say about chunks is worth nothing
   }
-  std::vector<std::byte> buffer(kPieceBytes);
-  ComponentReader inflater(*this);
+  const std::vector<ComponentNumber> order = in_data_order(index_);
+  check_chunks(jobs, progress, order, problems);
   std::uint64_t used = 0;
-  for (const ComponentNumber number : in_data_order(index_)) {
-    const StoredWeight& weight = index_.weights[number.weight];
+  for (const ComponentNumber number : order) {
     const StoredComponent& stored = number.in(index_);
     used = std::max(used, sum_offset(stored, stored.chunks(), plain_digests_));
-    for (std::uint64_t chunk = 0; chunk < stored.chunks(); ++chunk) {
-      std::uint64_t size = 0;
-      try {
-        size = place_of(weight, stored, chunk).size;
-        read_and_check_chunk(weight, stored, chunk, buffer);
-        if (stored.compressed()) inflater.check_frame(weight, stored, chunk);
-      } catch (const Error& error) {
-        if (error.code() != ErrorCode::artifact) throw;
-        problems.insert(problems.end(), error.problems().begin(), error.problems().end());
-      }
-      if (progress) progress(size);
-    }
   }
   if (!all_zeros(std::span<const std::byte>(sums).subspan(used)))
     problems.push_back(problem(*this, "the padding is not zeros", std::string(kSumsEntry)));
 }
 
-std::vector<Problem> ArtifactReader::check_all(
-    const CodecRegistry* codecs, const std::function<void(std::uint64_t)>& progress) const {
+/// Compares every chunk with its digest, and inflates it where it is compressed; problems are added
+/// in data order.
+void ArtifactReader::check_chunks(unsigned jobs, const std::function<void(std::uint64_t)>& progress,
+                                  const std::vector<ComponentNumber>& order,
+                                  std::vector<Problem>& problems) const {
+  std::vector<std::uint64_t> ends;  // chunks of all components up to and including this one
+  ends.reserve(order.size());
+  for (const ComponentNumber number : order)
+    ends.push_back((ends.empty() ? 0 : ends.back()) + number.in(index_).chunks());
+  const std::uint64_t chunks = ends.empty() ? 0 : ends.back();
+
+  std::vector<ChunkChecker> checkers;
+  for (unsigned i = worker_count(jobs, chunks); i > 0; --i) checkers.emplace_back(*this);
+  std::mutex mutex;
+  std::map<std::uint64_t, std::vector<Problem>> damage;  // by chunk, under the mutex
+  run_parallel(static_cast<unsigned>(checkers.size()), chunks,
+               [&](unsigned worker, std::uint64_t i) {
+                 const auto end = std::upper_bound(ends.begin(), ends.end(), i);
+                 const ComponentNumber number = order[static_cast<std::size_t>(end - ends.begin())];
+                 const StoredWeight& weight = index_.weights[number.weight];
+                 const StoredComponent& stored = number.in(index_);
+                 const std::uint64_t chunk = i - (*end - stored.chunks());
+                 ChunkChecker& checker = checkers[worker];
+                 std::uint64_t size = 0;
+                 try {
+                   size = place_of(weight, stored, chunk).size;
+                   read_and_check_chunk(weight, stored, chunk, checker.buffer);
+                   if (stored.compressed()) checker.inflater.check_frame(weight, stored, chunk);
+                 } catch (const Error& error) {
+                   if (error.code() != ErrorCode::artifact) throw;
+                   const std::lock_guard lock(mutex);
+                   damage.emplace(i, error.problems());
+                 }
+                 if (progress) progress(size);
+               });
+  for (auto& [chunk, found] : damage) problems.insert(problems.end(), found.begin(), found.end());
+}
+
+std::vector<Problem> ArtifactReader::check_all(const CodecRegistry* codecs,
+                                               const std::function<void(std::uint64_t)>& progress,
+                                               unsigned jobs) const {
   std::vector<Problem> problems;
   std::vector<std::byte> index(index_bytes_);
   file_.read(data_start_, index);
@@ -192,7 +229,7 @@ std::vector<Problem> ArtifactReader::check_all(
   if (codecs != nullptr) check_codecs(*codecs, problems);
   check_padding(problems);
   if (progress) progress(data_start_ + index_bytes_ + sums_bytes_);
-  check_sums(progress, problems);
+  check_sums(jobs, progress, problems);
   return problems;
 }
 

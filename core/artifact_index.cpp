@@ -141,6 +141,40 @@ void write_weight(JsonWriter& json, const StoredWeight& weight, Tables& tables) 
   json.end_object();
 }
 
+void write_values(JsonWriter& json, const ArtifactIndex& index, Tables& tables) {
+  json.begin_array();
+  for (const ValueScheme& value : index.values) {
+    json.begin_object();
+    json.key("pattern").string(value.pattern);
+    json.key("scheme").integer(tables.schemes.number(json_of(value.scheme)));
+    json.end_object();
+  }
+  json.end_array();
+}
+
+/// The tables of a whole index, numbered as it is written: weights first.
+Tables number_all(const ArtifactIndex& index) {
+  Tables tables;
+  for (const StoredWeight& weight : index.weights) {
+    tables.codecs.number(json_of(weight.codec));
+    tables.decisions.number(json_of(weight.decisions));
+    tables.forms.number(json_of(weight.asked, weight.form));
+    if (weight.scheme) tables.schemes.number(json_of(*weight.scheme));
+  }
+  for (const ValueScheme& value : index.values) tables.schemes.number(json_of(value.scheme));
+  return tables;
+}
+
+/// More than the text mostly has, padding included.
+std::size_t likely_length(const ArtifactIndex& index) {
+  std::size_t length = 16384;
+  for (const StoredWeight& weight : index.weights) {
+    length += 256 + weight.weight.path.size();
+    for (const StoredComponent& stored : weight.components) length += 384 + stored.entry.size();
+  }
+  return length;
+}
+
 }  // namespace
 
 std::uint64_t StoredComponent::chunks() const noexcept {
@@ -169,34 +203,31 @@ std::uint64_t ArtifactIndex::stored_bytes() const noexcept {
 }
 
 std::string to_json(const ArtifactIndex& index) {
-  Tables tables;
-  JsonWriter weights;
+  return to_json(index, index.sums);
+}
+
+std::string to_json(const ArtifactIndex& index, const Digest& sums) {
+  // What is written first depends on all weights; memory holds the text once.
+  Tables tables = number_all(index);
+  std::string start;
+  start.reserve(likely_length(index));
+  start += "{\"codecs\":";
+  tables.codecs.write(start);
+  start += ",\"decisions\":";
+  tables.decisions.write(start);
+  start += ",\"forms\":";
+  tables.forms.write(start);
+  start += ",\"header\":\"" + to_hex(index.header) + "\",\"schemes\":";
+  tables.schemes.write(start);
+  start += ",\"sums\":\"" + to_hex(sums) + "\",\"values\":";
+  JsonWriter json(std::move(start));
+  write_values(json, index, tables);
+  start = json.take() + ",\"version\":" + std::to_string(index.version) + ",\"weights\":";
+  JsonWriter weights(std::move(start));
   weights.begin_array();
   for (const StoredWeight& weight : index.weights) write_weight(weights, weight, tables);
   weights.end_array();
-  JsonWriter values;
-  values.begin_array();
-  for (const ValueScheme& value : index.values) {
-    values.begin_object();
-    values.key("pattern").string(value.pattern);
-    values.key("scheme").integer(tables.schemes.number(json_of(value.scheme)));
-    values.end_object();
-  }
-  values.end_array();
-
-  std::string out = "{\"codecs\":";
-  tables.codecs.write(out);
-  out += ",\"decisions\":";
-  tables.decisions.write(out);
-  out += ",\"forms\":";
-  tables.forms.write(out);
-  out += ",\"header\":\"" + to_hex(index.header) + "\",\"schemes\":";
-  tables.schemes.write(out);
-  out += ",\"sums\":\"" + to_hex(index.sums) + "\",\"values\":" + values.text();
-  out += ",\"version\":" + std::to_string(index.version);
-  out += ",\"weights\":" + weights.text();
-  out += ",\"zstd\":\"" + index.zstd + "\"}";
-  return out;
+  return weights.take() + ",\"zstd\":\"" + index.zstd + "\"}";
 }
 
 }  // namespace synps

@@ -212,6 +212,14 @@ void write_entry(JsonWriter& json, std::string_view name, DType dtype,
   json.end_object();
 }
 
+/// More than the header mostly has, padding included.
+std::size_t likely_header_length(const ArtifactIndex& index) {
+  std::size_t length = 65536;
+  for (const StoredWeight& weight : index.weights)
+    for (const StoredComponent& stored : weight.components) length += 128 + stored.entry.size();
+  return length;
+}
+
 void write_weight_entry(JsonWriter& json, const StoredWeight& weight,
                         const StoredComponent& stored) {
   if (is_plain(weight))
@@ -222,8 +230,12 @@ void write_weight_entry(JsonWriter& json, const StoredWeight& weight,
                 stored.stored_bytes);
 }
 
-std::string header_json(const ArtifactLayout& layout, const Digest& index_digest) {
-  JsonWriter json;
+/// Length field, of zeros, and the header's text, not padded.
+std::string header_text(const ArtifactLayout& layout, const Digest& index_digest) {
+  std::string start;
+  start.reserve(likely_header_length(layout.index));
+  start.assign(8, '\0');
+  JsonWriter json(std::move(start));
   json.begin_object();
   json.key("__metadata__").begin_object();
   for (const auto& [key, value] : layout.metadata)
@@ -238,8 +250,8 @@ std::string header_json(const ArtifactLayout& layout, const Digest& index_digest
   return json.take();
 }
 
-/// Bytes of the header's text with every compressed component at its largest and furthest, so that
-/// its size is known before anything is compressed. `size` is the text's as it is.
+/// Bytes of header_text() with every compressed component at its largest and furthest, so that its
+/// size is known before anything is compressed. `size` is what it has as it is.
 std::uint64_t room_for_header(const ArtifactLayout& layout, std::uint64_t size) {
   if (!layout.index.has_compressed()) return size;
   ArtifactLayout largest = layout;
@@ -248,7 +260,7 @@ std::uint64_t room_for_header(const ArtifactLayout& layout, std::uint64_t size) 
       if (stored.compressed())
         stored.stored_bytes = checked(bound_of_frames(stored), weight.weight.path);
   place_components(largest.index, layout.index_bytes + layout.sums_bytes);
-  return std::max<std::uint64_t>(size, header_json(largest, Digest{}).size());
+  return std::max<std::uint64_t>(size, header_text(largest, Digest{}).size());
 }
 
 }  // namespace
@@ -263,18 +275,17 @@ void settle_sizes(ArtifactLayout& layout) {
 }
 
 std::string render_header(const ArtifactLayout& layout, const Digest& index_digest) {
-  std::string text = header_json(layout, index_digest);
-  const std::uint64_t room = room_for_header(layout, text.size());
-  const std::uint64_t total = *checked_round_up(8 + room, kPageAlignment);
+  std::string text = header_text(layout, index_digest);
+  const std::uint64_t total =
+      *checked_round_up(room_for_header(layout, text.size()), kPageAlignment);
   if (total - 8 > kMaxHeaderBytes)
     throw Error({.code = ErrorCode::limit,
                  .what = "the artifact's header would be longer than safetensors allows",
                  .found = fmt::format("{} bytes", total - 8),
                  .want = fmt::format("at most {} bytes", kMaxHeaderBytes)});
-  text.resize(total - 8, ' ');
-  std::string header(8, '\0');
-  for (std::size_t i = 0; i < 8; ++i) header[i] = static_cast<char>((total - 8) >> (8 * i) & 0xFF);
-  return header + text;
+  text.resize(total, ' ');
+  for (std::size_t i = 0; i < 8; ++i) text[i] = static_cast<char>((total - 8) >> (8 * i) & 0xFF);
+  return text;
 }
 
 }  // namespace synps

@@ -25,7 +25,7 @@ std::span<const std::byte> bytes_of(const std::string& text) {
 ArtifactWriter::ArtifactWriter(AtomicFile& file, const ArtifactLayout& layout)
     : file_(file),
       layout_(layout),
-      digests_(layout.chunk_count),
+      sums_(layout.sums_bytes),
       known_(layout.chunk_count, 0),
       plain_(plain_digests(layout.index)) {
   frames_.reserve(layout.chunk_count - plain_);
@@ -72,14 +72,31 @@ void ArtifactWriter::write(std::size_t weight, std::size_t component, std::uint6
 
 void ArtifactWriter::read(std::size_t weight, std::size_t component, std::uint64_t offset,
                           std::span<std::byte> out) const {
-  file_.read(place_of(layout_.index.weights[weight].components[component], offset), out);
+  file_.read(file_offset(weight, component, offset), out);
+}
+
+std::uint64_t ArtifactWriter::file_offset(std::size_t weight, std::size_t component,
+                                          std::uint64_t offset) const {
+  return place_of(layout_.index.weights[weight].components[component], offset);
+}
+
+std::uint64_t ArtifactWriter::share(std::size_t weight, std::size_t component, std::uint64_t offset,
+                                    const InputFile& from, std::uint64_t from_offset,
+                                    std::uint64_t size) {
+  return file_.share(file_offset(weight, component, offset), from, from_offset, size);
+}
+
+void ArtifactWriter::put_digest(const StoredComponent& stored, std::uint64_t chunk,
+                                const Digest& digest) {
+  std::copy(digest.begin(), digest.end(),
+            sums_.begin() + std::ptrdiff_t(sum_offset(stored, chunk, plain_)));
 }
 
 void ArtifactWriter::set_digest(std::size_t weight, std::size_t component, std::uint64_t chunk,
                                 const Digest& digest) {
   const StoredComponent& stored = layout_.index.weights[weight].components[component];
   if (stored.compressed()) return;
-  digests_[stored.first_digest + chunk] = digest;
+  put_digest(stored, chunk, digest);
   known_[stored.first_digest + chunk] = 1;
 }
 
@@ -88,7 +105,10 @@ void ArtifactWriter::set_frame(std::size_t weight, std::size_t component, std::u
   const StoredComponent& stored = layout_.index.weights[weight].components[component];
   if (stored.first_digest + chunk != plain_ + frames_.size())
     throw std::logic_error("a frame is out of its turn");
-  digests_[plain_ + frames_.size()] = digest;
+  put_digest(stored, chunk, digest);
+  const std::size_t at = sum_offset(stored, chunk, plain_) + sizeof(Digest);
+  for (std::size_t i = 0; i < sizeof size; ++i)
+    sums_[at + i] = static_cast<std::byte>(size >> (8 * i) & 0xFF);
   frames_.push_back(size);
   next_frame_ += size;
 }
@@ -157,23 +177,9 @@ void ArtifactWriter::read_back_digests() {
   }
 }
 
-std::vector<std::byte> ArtifactWriter::render_sums(const ArtifactLayout& layout) const {
-  std::vector<std::byte> sums(layout.sums_bytes);
-  std::size_t at = 0;
-  for (std::size_t i = 0; i < digests_.size(); ++i) {
-    std::copy(digests_[i].begin(), digests_[i].end(), sums.begin() + std::ptrdiff_t(at));
-    at += sizeof(Digest);
-    if (i < plain_) continue;
-    for (unsigned shift = 0; shift < 64; shift += 8)
-      sums[at++] = static_cast<std::byte>(frames_[i - plain_] >> shift & 0xFF);
-  }
-  return sums;
-}
-
 /// The layout with the sizes that frames turned out to have.
 ArtifactLayout ArtifactWriter::true_layout() const {
   ArtifactLayout layout = layout_;
-  if (!layout.has_bounds) return layout;
   for (StoredWeight& weight : layout.index.weights)
     for (StoredComponent& stored : weight.components) {
       if (!stored.compressed()) continue;
@@ -186,19 +192,20 @@ ArtifactLayout ArtifactWriter::true_layout() const {
   return layout;
 }
 
-ArtifactLayout ArtifactWriter::finish() {
+std::optional<ArtifactLayout> ArtifactWriter::finish() {
   read_back_digests();
   compress_rest();
-  ArtifactLayout layout = true_layout();
-  const std::vector<std::byte> sums = render_sums(layout);
-  file_.write(layout.header_bytes + layout.index_bytes, sums);
-  layout.index.sums = xxh3_128(sums);
-  std::string json = to_json(layout.index);
+  std::optional<ArtifactLayout> settled;
+  if (layout_.has_bounds) settled = true_layout();
+  const ArtifactLayout& layout = settled ? *settled : layout_;
+  file_.write(layout.header_bytes + layout.index_bytes, sums_);
+
+  std::string json = to_json(layout.index, xxh3_128(sums_));
   json.resize(layout.index_bytes, ' ');
   file_.write(layout.header_bytes, bytes_of(json));
   file_.write(0, bytes_of(render_header(layout, xxh3_128(bytes_of(json)))));
-  if (layout.file_bytes != layout_.file_bytes) file_.truncate(layout.file_bytes);
-  return layout;
+  if (settled) file_.truncate(layout.file_bytes);
+  return settled;
 }
 
 }  // namespace synps

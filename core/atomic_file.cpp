@@ -54,6 +54,12 @@ void refuse_input(const std::string& path, const FileIdentity& identity,
                        "choose another name");
 }
 
+/// What copy_file_range(2) says when it is the wrong call for these files.
+bool cannot_share(std::int64_t error) noexcept {
+  return error == -EXDEV || error == -ENOSYS || error == -EOPNOTSUPP || error == -EINVAL ||
+         error == -EPERM || error == -ETXTBSY || error == -EOVERFLOW;
+}
+
 void check_directory(Os& os, const std::string& path) {
   FileStatus status;
   const std::string directory = directory_of(path);
@@ -101,6 +107,7 @@ AtomicFile::AtomicFile(Os& os, std::string path, Options options)
     folder_ = retry([&] { return os.open(directory, Os::Open::directory); });
     if (folder_ < 0) throw io_error(path_, "cannot open folder " + quote(directory), folder_);
     open_temporary();
+    shared_block_bytes_ = os.shared_block_bytes(descriptor_);
   } catch (...) {
     discard();
     throw;
@@ -190,6 +197,28 @@ void AtomicFile::write(std::uint64_t offset, std::span<const std::byte> bytes) {
 
 void AtomicFile::read(std::uint64_t offset, std::span<std::byte> out) const {
   read_fully(*os_, descriptor_, path_, offset, out);
+}
+
+std::uint64_t AtomicFile::share(std::uint64_t offset, const InputFile& from,
+                                std::uint64_t from_offset, std::uint64_t size) {
+  for (std::uint64_t done = 0; done < size;) {
+    const std::int64_t count = retry([&] {
+      return os_->copy_range(from.descriptor(), from_offset + done, descriptor_, offset + done,
+                             static_cast<std::size_t>(size - done));
+    });
+    // 0: the source ends, which reading it will tell, or a file system that only seems to copy.
+    if (count == 0 || cannot_share(count)) {
+      shares_.store(false, std::memory_order_relaxed);
+      return done;
+    }
+    if (count < 0)
+      throw io_error(path_,
+                     fmt::format("cannot copy {} bytes of {} to offset {}", size - done,
+                                 quote(from.path()), offset + done),
+                     static_cast<int>(count));
+    done += static_cast<std::uint64_t>(count);
+  }
+  return size;
 }
 
 void AtomicFile::commit() {

@@ -31,4 +31,12 @@ std::unique_ptr<Analysis> Codec::begin_analysis(const Weight& /*weight*/) const 
   return nullptr;
 }
 
+std::unique_ptr<Encoder> Codec::make_encoder() const {
+  return nullptr;
+}
+
+std::uint64_t Codec::encoder_bytes(std::uint64_t /*columns*/) const noexcept {
+  return 0;
+}
+
 }  // namespace synps

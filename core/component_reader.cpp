@@ -34,7 +34,7 @@ void ComponentReader::check_frame(const StoredWeight& weight, const StoredCompon
                                   std::uint64_t chunk) {
   try {
     begin_chunk(weight, component, chunk);
-    while (inflater_.next_size() != 0) next_segment(buffer(inflater_.next_size()));
+    while (inflater_->next_size() != 0) next_segment(buffer(inflater_->next_size()));
   } catch (const FrameFault& fault) {
     component_ = nullptr;
     throw Error(artifact_->bad_frame(weight, component, chunk, fault));
@@ -49,10 +49,12 @@ std::span<std::byte> ComponentReader::buffer(std::uint64_t size) {
 void ComponentReader::begin_chunk(const StoredWeight& weight, const StoredComponent& component,
                                   std::uint64_t chunk) {
   component_ = nullptr;
+  if (!inflater_) inflater_.emplace();
   const ArtifactReader::ChunkPlace place = artifact_->place_of(weight, component, chunk);
-  inflater_.begin(frame_content(weight, component, chunk), place.size,
-                  [file = &artifact_->file(), begin = place.offset](
-                      std::uint64_t at, std::span<std::byte> out) { file->read(begin + at, out); });
+  inflater_->begin(
+      frame_content(weight, component, chunk), place.size,
+      [file = &artifact_->file(), begin = place.offset](
+          std::uint64_t at, std::span<std::byte> out) { file->read(begin + at, out); });
   component_ = &component;
   chunk_ = chunk;
   end_ = 0;
@@ -61,7 +63,7 @@ void ComponentReader::begin_chunk(const StoredWeight& weight, const StoredCompon
 
 void ComponentReader::next_segment(std::span<std::byte> out) {
   const StoredComponent* const component = std::exchange(component_, nullptr);
-  inflater_.next(out);
+  inflater_->next(out);
   component_ = component;
   end_ += out.size();
   kept_ = out.data() == segment_.data() ? out.size() : 0;
@@ -76,7 +78,7 @@ void ComponentReader::read_chunk(const StoredWeight& weight, const StoredCompone
     begin_chunk(weight, component, chunk);
   while (!out.empty()) {
     if (offset >= end_) {
-      const std::uint64_t size = inflater_.next_size();
+      const std::uint64_t size = inflater_->next_size();
       // A segment that is wanted whole needs no copy.
       const bool whole = offset == end_ && out.size() >= size;
       next_segment(whole ? out.first(size) : buffer(size));

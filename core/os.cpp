@@ -5,6 +5,7 @@
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -51,6 +52,25 @@ int result_of(int result) noexcept {
   return result < 0 ? -errno : result;
 }
 
+/// Whether files of that file system can share extents, or their server can copy. The numbers are
+/// those of statfs(2) and the kernel's linux/magic.h.
+bool copies_without_moving(std::uint32_t file_system) noexcept {
+  switch (file_system) {
+    case 0x9123683E:  // Btrfs
+    case 0x58465342:  // XFS
+    case 0xCA451A4E:  // bcachefs
+    case 0x2FC12FC1:  // ZFS
+    case 0x7461636F:  // OCFS2
+    case 0x00006969:  // NFS
+    case 0xFF534D42:  // CIFS
+    case 0xFE534D42:  // SMB2
+    case 0x00C36400:  // Ceph
+      return true;
+    default:
+      return false;
+  }
+}
+
 /// For file systems without renameat2(RENAME_NOREPLACE): a hard link fails when the name is taken.
 int rename_by_link(const std::string& from, const std::string& to) noexcept {
   if (::link(from.c_str(), to.c_str()) < 0) return -errno;
@@ -77,6 +97,21 @@ std::int64_t Os::pread(int descriptor, void* data, std::size_t size, std::uint64
 std::int64_t Os::pwrite(int descriptor, const void* data, std::size_t size, std::uint64_t offset) {
   const ssize_t count = ::pwrite(descriptor, data, size, static_cast<off_t>(offset));
   return count < 0 ? -errno : count;
+}
+
+std::int64_t Os::copy_range(int from, std::uint64_t from_offset, int to, std::uint64_t to_offset,
+                            std::size_t size) {
+  auto in = static_cast<off_t>(from_offset);
+  auto out = static_cast<off_t>(to_offset);
+  const ssize_t count = ::copy_file_range(from, &in, to, &out, size, 0);
+  return count < 0 ? -errno : count;
+}
+
+std::uint64_t Os::shared_block_bytes(int descriptor) {
+  struct statfs raw {};
+  if (::fstatfs(descriptor, &raw) < 0) return 0;
+  if (!copies_without_moving(static_cast<std::uint32_t>(raw.f_type))) return 0;
+  return raw.f_bsize > 0 ? static_cast<std::uint64_t>(raw.f_bsize) : 0;
 }
 
 int Os::status(int descriptor, FileStatus& status) {

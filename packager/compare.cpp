@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "buffer.h"
 #include "pieces.h"
 #include "source_reader.h"
 #include "stored_reader.h"

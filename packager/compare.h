@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "parallel.h"
+#include "progress.h"
 #include "synps/artifact_reader.h"
 #include "synps/checkpoint.h"
 #include "synps/codec_registry.h"

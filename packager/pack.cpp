@@ -1,167 +1,163 @@
 #include "synps/pack.h"
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "pack_buffers.h"
 #include "pack_frames.h"
+#include "pack_units.h"
 #include "pack_worker.h"
-#include "parallel.h"
 #include "pieces.h"
+#include "progress.h"
 #include "synps/artifact_writer.h"
+#include "synps/memory.h"
+#include "synps/parallel.h"
 #include "value_problems.h"
 
 namespace synps {
 namespace {
 
-/// The work of a pack, as numbered units that depend on nothing but their number: chunks of
-/// weights, in the sequence of paths. Keeps one number a weight.
-class Units {
- public:
-  explicit Units(const Plan& plan) : plan_(plan) {
-    ends_.reserve(plan.weights.size());
-    std::uint64_t end = 0;
-    for (const PlannedWeight& planned : plan.weights) ends_.push_back(end += units_of(planned));
-  }
+/// Analyses that are kept at a time; every one is an object of some kilobytes.
+constexpr std::size_t kAnalysesAtOnce = 64;
 
-  std::uint64_t count() const noexcept { return ends_.empty() ? 0 : ends_.back(); }
-
-  struct Unit {
-    std::size_t weight = 0;    ///< index into plan.weights
-    std::uint64_t number = 0;  ///< of the unit in its weight
-  };
-  Unit at(std::uint64_t unit) const {
-    const auto end = std::upper_bound(ends_.begin(), ends_.end(), unit);
-    const std::uint64_t begin = end == ends_.begin() ? 0 : *std::prev(end);
-    return {static_cast<std::size_t>(end - ends_.begin()), unit - begin};
-  }
-
- private:
-  std::uint64_t units_of(const PlannedWeight& planned) const {
-    const StoredWeight& stored = plan_.stored(planned);
-    if (planned.copied) return stored.components.front().chunks();
-    const std::uint64_t elements = stored.weight.shape.elements();
-    const std::uint64_t unit = unit_elements(stored, *planned.codec);
-    return elements / unit + (elements % unit != 0 ? 1 : 0);
-  }
-
-  const Plan& plan_;
-  std::vector<std::uint64_t> ends_;  ///< units of all weights up to and including this one
-};
-
-/// Analyses of the weights whose codec must see them whole first; null for the others. By weight.
-std::vector<std::unique_ptr<Analysis>> begin_analyses(const Plan& plan) {
-  std::vector<std::unique_ptr<Analysis>> analyses(plan.weights.size());
-  for (std::size_t i = 0; i < analyses.size(); ++i) {
-    const PlannedWeight& planned = plan.weights[i];
-    if (planned.codec != nullptr)
-      analyses[i] = planned.codec->begin_analysis(plan.stored(planned).weight);
-  }
-  return analyses;
+/// Every weight once, and those that are analysed on the way twice.
+std::uint64_t bytes_to_read(const Plan& plan, const std::vector<std::size_t>& analysed) {
+  std::uint64_t total = plan.source_bytes;
+  for (const std::size_t i : analysed) total += plan.weights[i].source_bytes;
+  return total;
 }
 
-/// Every weight once, and those with an analysis twice.
-std::uint64_t bytes_to_read(const Plan& plan,
-                            const std::vector<std::unique_ptr<Analysis>>& analyses) {
-  std::uint64_t total = plan.source_bytes;
-  for (std::size_t i = 0; i < analyses.size(); ++i)
-    if (analyses[i] != nullptr) total += plan.weights[i].source_bytes;
-  return total;
+/// The weights that are not in `analysed`.
+std::vector<std::size_t> others(const Plan& plan, const std::vector<std::size_t>& analysed) {
+  std::vector<std::size_t> weights;
+  weights.reserve(plan.weights.size() - analysed.size());
+  auto next = analysed.begin();
+  for (std::size_t i = 0; i < plan.weights.size(); ++i) {
+    if (next != analysed.end() && *next == i)
+      ++next;
+    else
+      weights.push_back(i);
+  }
+  return weights;
 }
 
 class Packer {
  public:
   Packer(const Checkpoint& checkpoint, const Plan& plan, const PackOptions& options,
-         AtomicFile& file)
+         unsigned most_workers, AtomicFile& file)
       : checkpoint_(checkpoint),
         plan_(plan),
         options_(options),
+        most_workers_(most_workers),
         writer_(file, plan.layout),
-        analyses_(begin_analyses(plan)),
+        analysed_(weights_to_analyse(plan)),
         progress_(options.progress,
-                  bytes_to_read(plan, analyses_) + bytes_to_compress(plan.layout)),
+                  bytes_to_read(plan, analysed_) + bytes_to_compress(plan.layout)),
         values_(plan.weights.size()) {}
 
   /// Writes every true byte of every weight. All weights are gone through before any is refused, so
   /// that one run names all that must change.
-  void write_weights() {
-    analyse();
-    encode();
-    checkpoint_.check_unchanged();
-    refuse_values();
-  }
+  void write_weights();
 
   /// Makes frames of what is to be compressed, and writes what tells of all. Returns what was
-  /// written.
-  ArtifactLayout finish() {
-    pack_frames(writer_, plan_.layout,
-                worker_count(options_.jobs, chunks_to_compress(plan_.layout)), progress_);
+  /// written, where it is not what was planned.
+  std::optional<ArtifactLayout> finish() {
+    std::vector<PackWorker>().swap(
+        workers_);  // the memory that they had is for those that compress
+    pack_frames(writer_, plan_.layout, most_workers_, progress_);
     return writer_.finish();
   }
 
   std::vector<PackedWeightReport> findings() const;
 
  private:
-  void analyse();
-  void encode();
+  using Analyses = std::vector<std::unique_ptr<Analysis>>;  ///< of some analysed weights, in order
+
+  void make_workers(std::uint64_t units);
+  void run(std::uint64_t units, const std::function<void(PackWorker&, std::uint64_t)>& task);
+  void pack_analysed(std::span<const std::size_t> weights);
+  void encode_unit(PackWorker& worker, const PackUnits::Unit& unit, const Analysis* analysis);
   void refuse_values() const;
-  std::vector<PackWorker> make_workers(std::uint64_t units);
 
   const Checkpoint& checkpoint_;
   const Plan& plan_;
   const PackOptions& options_;
+  unsigned most_workers_;
   ArtifactWriter writer_;
-  std::vector<std::unique_ptr<Analysis>> analyses_;
+  std::vector<std::size_t> analysed_;
   Progress progress_;
+  std::vector<PackWorker> workers_;
   std::mutex values_mutex_;
   std::vector<ValueReport> values_;  ///< by weight; added to under the mutex
 };
 
-std::vector<PackWorker> Packer::make_workers(std::uint64_t units) {
-  std::vector<PackWorker> workers;
-  const unsigned count = worker_count(options_.jobs, units);
-  workers.reserve(count);
+void Packer::make_workers(std::uint64_t units) {
+  const PackBuffers buffers = pack_buffers(plan_);
+  const unsigned count = worker_count(most_workers_, units);
+  workers_.reserve(count);
   for (unsigned i = 0; i < count; ++i)
-    workers.emplace_back(PackTarget{checkpoint_, plan_, writer_, progress_});
-  return workers;
+    workers_.emplace_back(PackTarget{checkpoint_, plan_, writer_, progress_}, buffers);
 }
 
-void Packer::analyse() {
-  std::vector<std::size_t> weights;
-  for (std::size_t i = 0; i < analyses_.size(); ++i)
-    if (analyses_[i] != nullptr) weights.push_back(i);
-  std::vector<PackWorker> workers = make_workers(weights.size());
-  run_parallel(static_cast<unsigned>(workers.size()), weights.size(),
-               [&](unsigned worker, std::uint64_t unit) {
-                 const std::size_t weight = weights[static_cast<std::size_t>(unit)];
-                 workers[worker].analyse(plan_.weights[weight], *analyses_[weight]);
-               });
+void Packer::run(std::uint64_t units, const std::function<void(PackWorker&, std::uint64_t)>& task) {
+  run_parallel(worker_count(static_cast<unsigned>(workers_.size()), units), units,
+               [&](unsigned worker, std::uint64_t unit) { task(workers_[worker], unit); });
 }
 
-void Packer::encode() {
-  const Units units(plan_);
-  std::vector<PackWorker> workers = make_workers(units.count());
-  run_parallel(static_cast<unsigned>(workers.size()), units.count(),
-               [&](unsigned worker, std::uint64_t number) {
-                 const Units::Unit unit = units.at(number);
-                 const PlannedWeight& planned = plan_.weights[unit.weight];
-                 if (planned.copied) {
-                   workers[worker].copy(planned, unit.number);
-                   return;
-                 }
-                 const StoredWeight& stored = plan_.stored(planned);
-                 const std::uint64_t size = unit_elements(stored, *planned.codec);
-                 const std::uint64_t begin = unit.number * size;
-                 const std::uint64_t end =
-                     begin + std::min(size, stored.weight.shape.elements() - begin);
-                 ValueReport values;
-                 workers[worker].encode(planned, begin, end, analyses_[unit.weight].get(), values);
-                 const std::lock_guard lock(values_mutex_);
-                 values_[unit.weight].merge(values);
-               });
+void Packer::write_weights() {
+  const PackUnits units(plan_, others(plan_, analysed_));
+  make_workers(std::max<std::uint64_t>(units.count(), analysed_.size()));
+  run(units.count(), [&](PackWorker& worker, std::uint64_t unit) {
+    encode_unit(worker, units.at(unit), nullptr);
+  });
+  const std::span<const std::size_t> analysed(analysed_);
+  for (std::size_t at = 0; at < analysed.size(); at += kAnalysesAtOnce)
+    pack_analysed(analysed.subspan(at, std::min(kAnalysesAtOnce, analysed.size() - at)));
+  checkpoint_.check_unchanged();
+  refuse_values();
+}
+
+void Packer::pack_analysed(std::span<const std::size_t> weights) {
+  Analyses analyses(weights.size());
+  run(weights.size(), [&](PackWorker& worker, std::uint64_t number) {
+    const auto i = static_cast<std::size_t>(number);
+    const PlannedWeight& planned = plan_.weights[weights[i]];
+    analyses[i] = planned.codec->begin_analysis(plan_.stored(planned).weight);
+    worker.analyse(planned, *analyses[i]);
+  });
+  const PackUnits units(plan_, {weights.begin(), weights.end()});
+  run(units.count(), [&](PackWorker& worker, std::uint64_t number) {
+    const PackUnits::Unit unit = units.at(number);
+    const auto at = std::lower_bound(weights.begin(), weights.end(), unit.weight);
+    encode_unit(worker, unit, analyses[static_cast<std::size_t>(at - weights.begin())].get());
+  });
+}
+
+void Packer::encode_unit(PackWorker& worker, const PackUnits::Unit& unit,
+                         const Analysis* analysis) {
+  const PlannedWeight& planned = plan_.weights[unit.weight];
+  if (planned.copied) {
+    worker.copy(planned, unit.number);
+    return;
+  }
+  ValueReport values;
+  if (is_one_piece(plan_, planned)) {
+    worker.encode_whole(planned, values);
+  } else {
+    const StoredWeight& stored = plan_.stored(planned);
+    const std::uint64_t size = unit_elements(stored, *planned.codec);
+    const std::uint64_t begin = unit.number * size;
+    const std::uint64_t end = begin + std::min(size, stored.weight.shape.elements() - begin);
+    worker.encode(planned, begin, end, analysis, values);
+  }
+  const std::lock_guard lock(values_mutex_);
+  values_[unit.weight].merge(values);
 }
 
 void Packer::refuse_values() const {
@@ -203,16 +199,20 @@ void check_size(Os& os, const AtomicFile& file, std::uint64_t planned) {
 
 PackReport pack(const Checkpoint& checkpoint, const Plan& plan, const std::string& output,
                 const PackOptions& options, Os& os) {
+  const unsigned workers =
+      workers_within(pack_memory(checkpoint, plan), worker_count(options.jobs, ~std::uint64_t{0}),
+                     options.max_memory, checkpoint.path());
   AtomicFile::Options file_options{.replace = options.replace, .inputs = checkpoint.inputs()};
   file_options.inputs.insert(file_options.inputs.end(), options.protected_files.begin(),
                              options.protected_files.end());
   AtomicFile file(os, output, std::move(file_options));
-  Packer packer(checkpoint, plan, options, file);
+  Packer packer(checkpoint, plan, options, workers, file);
   packer.write_weights();
-  ArtifactLayout written = packer.finish();
-  check_size(os, file, written.file_bytes);
+  std::optional<ArtifactLayout> written = packer.finish();
+  const std::uint64_t bytes = written ? written->file_bytes : plan.artifact_bytes;
+  check_size(os, file, bytes);
   file.commit();
-  return {written.file_bytes, packer.findings(), std::move(written)};
+  return {bytes, packer.findings(), std::move(written)};
 }
 
 }  // namespace synps

@@ -6,6 +6,7 @@
 
 #include "synps/frame_compressor.h"
 #include "synps/hash.h"
+#include "synps/parallel.h"
 #include "turns.h"
 
 namespace synps {
@@ -137,14 +138,6 @@ std::uint64_t bytes_to_compress(const ArtifactLayout& layout) noexcept {
   return bytes;
 }
 
-std::uint64_t chunks_to_compress(const ArtifactLayout& layout) noexcept {
-  std::uint64_t chunks = 0;
-  for (const StoredWeight& weight : layout.index.weights)
-    for (const StoredComponent& stored : weight.components)
-      if (stored.compressed()) chunks += stored.chunks();
-  return chunks;
-}
-
 std::uint64_t frame_worker_bytes(const ArtifactLayout& layout) {
   std::set<int> levels;
   for (const StoredWeight& weight : layout.index.weights)
@@ -155,10 +148,11 @@ std::uint64_t frame_worker_bytes(const ArtifactLayout& layout) {
   return most;
 }
 
-void pack_frames(ArtifactWriter& writer, const ArtifactLayout& layout, unsigned workers,
+void pack_frames(ArtifactWriter& writer, const ArtifactLayout& layout, unsigned most_workers,
                  Progress& progress) {
   const FrameUnits units(layout);
   if (units.count() == 0) return;
+  const unsigned workers = worker_count(most_workers, units.count());
   Turns turns;
   std::vector<FrameWorker> all;
   all.reserve(workers);

@@ -9,23 +9,22 @@ std::uint64_t source_size(const SourceTensor& tensor, const Piece& piece) {
   return tensor.bytes_of(piece.elements());
 }
 
+std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) noexcept {
+  return (value + unit - 1) / unit * unit;
+}
+
 }  // namespace
 
-void PackWorker::copy(const PlannedWeight& planned, std::uint64_t chunk) {
-  const SourceTensor& tensor = target_.checkpoint.tensors()[planned.tensor];
-  const StoredComponent& component = target_.plan.stored(planned).components.front();
-  const std::uint64_t begin = component.chunk_begin(chunk);
-  const std::uint64_t end = std::min(component.chunk_end(chunk), component.component.bytes);
-  digests_.resize(std::max<std::size_t>(digests_.size(), 1));
-  digests_[0].start(target_.writer, planned.stored, 0, component, begin);
-  for (std::uint64_t at = begin; at < end;) {
-    const std::span<std::byte> bytes = copied_.take(std::min(kCopyBytes, end - at));
-    target_.checkpoint.read(tensor, at, bytes);
-    target_.writer.write(planned.stored, 0, at, bytes);
-    digests_[0].update(bytes);
-    at += bytes.size();
-    target_.progress.advance(bytes.size());
-  }
+PackWorker::PackWorker(const PackTarget& target, const PackBuffers& buffers) : target_(target) {
+  source_.buffer().take(buffers.source);
+  values_.take(buffers.values / sizeof(float));
+  windows_memory_.take(buffers.windows);
+}
+
+Encoder* PackWorker::encoder_of(const Codec& codec) {
+  for (const auto& [known, encoder] : encoders_)
+    if (known == &codec) return encoder.get();
+  return encoders_.emplace_back(&codec, codec.make_encoder()).second.get();
 }
 
 std::span<float> PackWorker::read_piece(const PlannedWeight& planned, const Piece& piece,
@@ -39,44 +38,76 @@ std::span<float> PackWorker::read_piece(const PlannedWeight& planned, const Piec
 void PackWorker::encode(const PlannedWeight& planned, std::uint64_t begin, std::uint64_t end,
                         const Analysis* analysis, ValueReport& values) {
   const SourceTensor& tensor = target_.checkpoint.tensors()[planned.tensor];
-  const StoredWeight& stored = target_.plan.stored(planned);
-  const std::size_t components = stored.components.size();
-  const std::uint64_t granule = planned.codec->row_granule();
-  encoded_.resize(std::max(encoded_.size(), components));
-  digests_.resize(std::max(digests_.size(), components));
-  out_.assign(components, {});
-  places_.assign(components, {});
-  for (std::size_t c = 0; c < components; ++c) {
-    if (stored.components[c].component.per_weight) continue;
-    places_[c] = {unit_byte(stored, *planned.codec, c, begin),
-                  unit_byte(stored, *planned.codec, c, end)};
-    digests_[c].start(target_.writer, planned.stored, c, stored.components[c], places_[c].at);
-  }
+  start_windows(planned, begin, end);
   for (std::uint64_t at = begin; at < end;) {
-    const Piece piece = next_piece(stored.weight, at, end, granule);
-    const std::span<float> read = read_piece(planned, piece, values);
-    for (std::size_t c = 0; c < components; ++c) {
-      if (stored.components[c].component.per_weight) continue;
-      const std::uint64_t left = places_[c].end - places_[c].at;
-      out_[c] = encoded_[c].take(piece_size(*planned.codec, stored, c, piece, left));
-    }
-    planned.codec->encode(piece, read, analysis, out_, values);
-    write_piece(planned);
+    const Piece piece =
+        next_piece(target_.plan.stored(planned).weight, at, end, planned.codec->row_granule());
+    encode_piece(planned, piece, read_piece(planned, piece, values), analysis, values);
     at += piece.elements();
     target_.progress.advance(source_size(tensor, piece));
   }
-  // Every byte of the unit, or a codec's sizes have changed since the plan.
-  for (std::size_t c = 0; c < components; ++c)
-    if (places_[c].at != places_[c].end) throw_size_fault(*planned.codec, stored, c);
+  finish_windows(planned);
 }
 
-void PackWorker::write_piece(const PlannedWeight& planned) {
+void PackWorker::encode_whole(const PlannedWeight& planned, ValueReport& values) {
+  const SourceTensor& tensor = target_.checkpoint.tensors()[planned.tensor];
+  const Weight& weight = target_.plan.stored(planned).weight;
+  const std::uint64_t elements = weight.shape.elements();
+  const Piece piece = next_piece(weight, 0, elements, planned.codec->row_granule());
+  const std::span<const float> read = read_piece(planned, piece, values);
+  const std::unique_ptr<Analysis> analysis = planned.codec->begin_analysis(weight);
+  if (analysis != nullptr) {
+    analysis->add(read);
+    store_analysis(planned, *analysis);
+  }
+  start_windows(planned, 0, elements);
+  encode_piece(planned, piece, read, analysis.get(), values);
+  finish_windows(planned);
+  target_.progress.advance(source_size(tensor, piece));
+}
+
+void PackWorker::start_windows(const PlannedWeight& planned, std::uint64_t begin,
+                               std::uint64_t end) {
+  const StoredWeight& stored = target_.plan.stored(planned);
+  const std::size_t components = stored.components.size();
+  place_windows(stored, *planned.codec, places_);
+  const std::span<std::byte> memory = windows_memory_.take(places_.back());
+  if (windows_.size() < components) windows_.resize(components);
+  out_.assign(components, {});
+  for (std::size_t c = 0; c < components; ++c) {
+    if (stored.components[c].component.per_weight) continue;
+    windows_[c].start(target_.writer, planned.stored, c, stored.components[c],
+                      unit_byte(stored, *planned.codec, c, begin),
+                      unit_byte(stored, *planned.codec, c, end),
+                      memory.subspan(static_cast<std::size_t>(places_[c]),
+                                     static_cast<std::size_t>(places_[c + 1] - places_[c])));
+  }
+}
+
+void PackWorker::encode_piece(const PlannedWeight& planned, const Piece& piece,
+                              std::span<const float> read, const Analysis* analysis,
+                              ValueReport& values) {
+  const StoredWeight& stored = target_.plan.stored(planned);
+  const Codec& codec = *planned.codec;
+  for (std::size_t c = 0; c < out_.size(); ++c) {
+    if (stored.components[c].component.per_weight) continue;
+    const std::uint64_t size = piece_size(codec, stored, c, piece, windows_[c].left());
+    if (size > windows_[c].capacity()) throw_size_fault(codec, stored, c);
+    out_[c] = windows_[c].take(size);
+  }
+  if (Encoder* encoder = encoder_of(codec))
+    encoder->encode(piece, read, analysis, out_, values);
+  else
+    codec.encode(piece, read, analysis, out_, values);
+}
+
+void PackWorker::finish_windows(const PlannedWeight& planned) {
   const StoredWeight& stored = target_.plan.stored(planned);
   for (std::size_t c = 0; c < out_.size(); ++c) {
     if (stored.components[c].component.per_weight) continue;
-    target_.writer.write(planned.stored, c, places_[c].at, out_[c]);
-    digests_[c].update(out_[c]);
-    places_[c].at += out_[c].size();
+    windows_[c].flush();
+    // Every byte of the unit, or a codec's sizes have changed since the plan.
+    if (windows_[c].left() != 0) throw_size_fault(*planned.codec, stored, c);
   }
 }
 
@@ -92,13 +123,68 @@ void PackWorker::analyse(const PlannedWeight& planned, Analysis& analysis) {
     at += piece.elements();
     target_.progress.advance(source_size(tensor, piece));
   }
+  store_analysis(planned, analysis);
+}
+
+void PackWorker::store_analysis(const PlannedWeight& planned, const Analysis& analysis) {
+  const StoredWeight& stored = target_.plan.stored(planned);
   for (std::size_t c = 0; c < stored.components.size(); ++c) {
     const Component& component = stored.components[c].component;
     if (!component.per_weight) continue;
-    std::vector<std::byte> bytes(static_cast<std::size_t>(component.bytes));
+    const std::span<std::byte> bytes = windows_memory_.take(component.bytes);
     analysis.store(c, bytes);
     target_.writer.write(planned.stored, c, 0, bytes);
   }
+}
+
+void PackWorker::copy(const PlannedWeight& planned, std::uint64_t chunk) {
+  const StoredComponent& component = target_.plan.stored(planned).components.front();
+  const std::uint64_t begin = component.chunk_begin(chunk);
+  const std::uint64_t end = std::min(component.chunk_end(chunk), component.component.bytes);
+  copied_.start(target_.writer, planned.stored, 0, component, begin);
+  const std::uint64_t source = target_.checkpoint.tensors()[planned.tensor].offset;
+  const std::uint64_t output = target_.writer.file_offset(planned.stored, 0, begin) - begin;
+  std::uint64_t at = begin;
+  // Whole blocks, where both files have them at the same places.
+  if (const std::uint64_t block = target_.writer.shared_block_bytes();
+      block != 0 && source % block == output % block) {
+    const std::uint64_t first = round_up(source + at, block) - source;
+    const std::uint64_t last = (source + end) / block * block;
+    if (first < end && last > source + first) {
+      move_bytes(planned, at, first);
+      at = share_bytes(planned, first, last - source);
+    }
+  }
+  move_bytes(planned, at, end);
+}
+
+void PackWorker::move_bytes(const PlannedWeight& planned, std::uint64_t begin, std::uint64_t end) {
+  const SourceTensor& tensor = target_.checkpoint.tensors()[planned.tensor];
+  for (std::uint64_t at = begin; at < end;) {
+    const std::span<std::byte> bytes = source_.buffer().take(std::min(kCopyBytes, end - at));
+    target_.checkpoint.read(tensor, at, bytes);
+    copied_.update(bytes);
+    target_.writer.write(planned.stored, 0, at, bytes);
+    at += bytes.size();
+    target_.progress.advance(bytes.size());
+  }
+}
+
+/// Returns where it stopped. What is hashed is what the output has, whatever became of the source.
+std::uint64_t PackWorker::share_bytes(const PlannedWeight& planned, std::uint64_t begin,
+                                      std::uint64_t end) {
+  const SourceTensor& tensor = target_.checkpoint.tensors()[planned.tensor];
+  const InputFile& file = target_.checkpoint.files()[tensor.file];
+  const std::uint64_t shared = begin + target_.writer.share(planned.stored, 0, begin, file,
+                                                            tensor.offset + begin, end - begin);
+  for (std::uint64_t at = begin; at < shared;) {
+    const std::span<std::byte> bytes = source_.buffer().take(std::min(kCopyBytes, shared - at));
+    target_.writer.read(planned.stored, 0, at, bytes);
+    copied_.update(bytes);
+    at += bytes.size();
+    target_.progress.advance(bytes.size());
+  }
+  return shared;
 }
 
 }  // namespace synps

@@ -1,11 +1,16 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <utility>
 #include <vector>
 
+#include "buffer.h"
 #include "chunk_digests.h"
-#include "parallel.h"
+#include "output_window.h"
+#include "pack_buffers.h"
 #include "pieces.h"
+#include "progress.h"
 #include "source_reader.h"
 #include "synps/artifact_writer.h"
 #include "synps/plan.h"
@@ -20,11 +25,12 @@ struct PackTarget {
   Progress& progress;
 };
 
-/// One worker: reads pieces of source, encodes, writes and hashes them, through buffers that it
-/// keeps. Their size is bounded by kPieceElements, or by one row where a codec cannot cut rows.
+/// One worker: reads pieces of source, encodes, hashes and writes them, through buffers that it
+/// keeps, so that it allocates nothing for a piece, a unit or a weight. An analysis is its codec's
+/// own object, one a weight.
 class PackWorker {
  public:
-  explicit PackWorker(const PackTarget& target) : target_(target) {}
+  PackWorker(const PackTarget& target, const PackBuffers& buffers);
 
   /// Copies bytes of a weight whose stored bytes are the source's: the chunk of that number.
   void copy(const PlannedWeight& planned, std::uint64_t chunk);
@@ -33,6 +39,9 @@ class PackWorker {
   void encode(const PlannedWeight& planned, std::uint64_t begin, std::uint64_t end,
               const Analysis* analysis, ValueReport& values);
 
+  /// Encodes a weight that is one piece, read once also where its codec analyses it.
+  void encode_whole(const PlannedWeight& planned, ValueReport& values);
+
   /// Shows all values of a weight to its codec's analysis, in order, and writes the per-weight
   /// components that come of it.
   void analyse(const PlannedWeight& planned, Analysis& analysis);
@@ -40,22 +49,24 @@ class PackWorker {
  private:
   std::span<float> read_piece(const PlannedWeight& planned, const Piece& piece,
                               ValueReport& values);
-  void write_piece(const PlannedWeight& planned);
-
-  /// Bytes of a component that a unit still has to write.
-  struct Place {
-    std::uint64_t at = 0;
-    std::uint64_t end = 0;
-  };
+  void start_windows(const PlannedWeight& planned, std::uint64_t begin, std::uint64_t end);
+  void encode_piece(const PlannedWeight& planned, const Piece& piece, std::span<const float> read,
+                    const Analysis* analysis, ValueReport& values);
+  void finish_windows(const PlannedWeight& planned);
+  void store_analysis(const PlannedWeight& planned, const Analysis& analysis);
+  Encoder* encoder_of(const Codec& codec);
+  void move_bytes(const PlannedWeight& planned, std::uint64_t begin, std::uint64_t end);
+  std::uint64_t share_bytes(const PlannedWeight& planned, std::uint64_t begin, std::uint64_t end);
 
   PackTarget target_;
   SourceReader source_;
-  Buffer<std::byte> copied_;
   Buffer<float> values_;
-  std::vector<Buffer<std::byte>> encoded_;  ///< one a component
+  Buffer<std::byte> windows_memory_;
+  std::vector<std::uint64_t> places_;  ///< of windows in their memory
+  std::vector<OutputWindow> windows_;  ///< by component
   std::vector<std::span<std::byte>> out_;
-  std::vector<Place> places_;  ///< by component
-  std::vector<ChunkDigests> digests_;
+  std::vector<std::pair<const Codec*, std::unique_ptr<Encoder>>> encoders_;
+  ChunkDigests copied_;
 };
 
 }  // namespace synps

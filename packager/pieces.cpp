@@ -24,6 +24,10 @@ Piece next_piece(const Weight& weight, std::uint64_t from, std::uint64_t end,
   return {&weight, from, 1, std::min({step, left, columns - column})};
 }
 
+std::uint64_t largest_piece(const Weight& weight, std::uint64_t unit, std::uint64_t granule) {
+  return unit == 0 ? 0 : next_piece(weight, 0, unit, granule).elements();
+}
+
 void throw_size_fault(const Codec& codec, const StoredWeight& weight, std::size_t component) {
   const Component& stored = weight.components[component].component;
   throw_codec_fault(codec.info(), weight.weight.path,

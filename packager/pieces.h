@@ -2,8 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
-#include <vector>
 
 #include "synps/artifact_index.h"
 #include "synps/artifact_layout.h"
@@ -18,11 +16,17 @@ inline constexpr std::uint64_t kPieceElements = 1u << 17;
 /// Bytes that are copied or compared at a time.
 inline constexpr std::uint64_t kCopyBytes = 1u << 19;
 
+/// Bytes that are written at a time, where a unit has so many: of each component.
+inline constexpr std::uint64_t kWriteBytes = 1u << 20;
+
 /// The next piece of `weight` in [from, end): as many whole rows as kPieceElements holds, at least
 /// one; or a part of a row where rows are longer and the codec can cut them. `granule` is the
 /// codec's row_granule(). `from` is where the piece before ended.
 Piece next_piece(const Weight& weight, std::uint64_t from, std::uint64_t end,
                  std::uint64_t granule);
+
+/// Elements of the largest piece of a unit of `unit` elements: its first.
+std::uint64_t largest_piece(const Weight& weight, std::uint64_t unit, std::uint64_t granule);
 
 struct ByteRange {
   std::uint64_t begin = 0;
@@ -54,21 +58,5 @@ std::uint64_t unit_byte(const StoredWeight& weight, const Codec& codec, std::siz
 /// Error(package): the codec's row_bytes is not what the plan or the artifact was made with.
 [[noreturn]] void throw_size_fault(const Codec& codec, const StoredWeight& weight,
                                    std::size_t component);
-
-/// Memory that is used again and again, and grows to the largest use.
-template <class T>
-class Buffer {
- public:
-  std::span<T> take(std::uint64_t count) {
-    if (count > data_.size()) {
-      data_.clear();  // nothing of it is needed any more
-      data_.resize(static_cast<std::size_t>(count));
-    }
-    return std::span<T>(data_).first(static_cast<std::size_t>(count));
-  }
-
- private:
-  std::vector<T> data_;
-};
 
 }  // namespace synps

@@ -195,10 +195,11 @@ std::vector<WeightFacts> weight_facts(const Checkpoint& checkpoint) {
 }
 
 Plan make_plan(const Checkpoint& checkpoint, const Policy& policy, const PlanOptions& options) {
-  const std::vector<WeightResolution> resolutions =
+  std::vector<WeightResolution> resolutions =
       policy.resolve(weight_facts(checkpoint), {options.allow_unmatched, options.compress});
   Planner planner(checkpoint, policy);
   for (std::size_t i = 0; i < resolutions.size(); ++i) planner.add(i, resolutions[i]);
+  resolutions = {};  // as large as the plan, and done with before the layout needs memory
   return planner.finish();
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "pieces.h"
+#include "buffer.h"
 #include "synps/checkpoint.h"
 #include "synps/codec.h"
 
@@ -14,6 +14,9 @@ class SourceReader {
   /// encoding. Values that f32 cannot hold (f64 is wider) go into `report`. Throws Error(io).
   void read(const Checkpoint& checkpoint, const SourceTensor& tensor, const Codec& codec,
             const Piece& piece, std::span<float> out, ValueReport& report);
+
+  /// The buffer, for other use between reads.
+  Buffer<std::byte>& buffer() noexcept { return bytes_; }
 
  private:
   void read_blocks(const Checkpoint& checkpoint, const SourceTensor& tensor, const Codec& codec,

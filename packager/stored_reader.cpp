@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "pieces.h"
 #include "synps/error.h"
 #include "synps/stored_codec.h"
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "pieces.h"
+#include "buffer.h"
 #include "synps/artifact_reader.h"
 #include "synps/codec_registry.h"
 #include "synps/component_reader.h"

@@ -6,8 +6,9 @@
 
 #include <fmt/format.h>
 
-#include "parallel.h"
+#include "buffer.h"
 #include "pieces.h"
+#include "progress.h"
 #include "safetensors_output.h"
 #include "source_reader.h"
 #include "stored_reader.h"

@@ -6,7 +6,8 @@
 #include <fmt/format.h>
 
 #include "compare.h"
-#include "parallel.h"
+#include "progress.h"
+#include "synps/parallel.h"
 #include "synps/stored_codec.h"
 
 namespace synps {
@@ -137,8 +138,8 @@ VerifyReport verify(const std::string& artifact, const CodecRegistry& codecs,
   const std::uint64_t to_compare = options.against != nullptr ? options.against->data_bytes() : 0;
   Progress progress(options.progress, report.bytes + to_compare);
   if (options.against != nullptr) require_codecs(*reader, codecs);
-  report.problems =
-      reader->check_all(&codecs, [&](std::uint64_t bytes) { progress.advance(bytes); });
+  report.problems = reader->check_all(
+      &codecs, [&](std::uint64_t bytes) { progress.advance(bytes); }, options.jobs);
   if (options.against != nullptr) compare(*reader, codecs, options, progress, report);
   return report;
 }

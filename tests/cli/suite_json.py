@@ -9,8 +9,8 @@ from support import CliTest
 
 PLAN_KEYS = {
     "artifact_bytes", "artifact_bytes_exact", "source_bytes", "resident_bytes", "mapped_bytes",
-    "conversion_bytes", "fits", "compressed", "bits_per_weight", "source_bits_per_weight", "codecs",
-    "fallbacks", "weights", "values",
+    "conversion_bytes", "fits", "pack_memory", "compressed", "bits_per_weight", "source_bits_per_weight",
+    "codecs", "fallbacks", "weights", "values",
 }
 WEIGHT_KEYS = {
     "path", "shape", "source", "codec", "encoding", "order", "orientation", "residency", "compress",
@@ -45,10 +45,12 @@ class Json(CliTest):
                 "order": "rows1",
                 "orientation": "out_in",
                 "residency": "mapped",
+                "compress": "none",
                 "device": "local",
                 "lossless": False,
                 "source_bytes": 64 * 64 * 2,
                 "bytes": 64 * 64 // 32 * 34,
+                "bytes_exact": True,
                 "policy": "model.layers.*.self_attn.*.weight",
             },
         )
@@ -76,7 +78,8 @@ class Json(CliTest):
                 self.assertEqual(packed["artifact_bytes"], plan["artifact_bytes"])
                 self.assertEqual(packed["artifact_bytes"], len(self.read(name)))
                 loaded = self.json("plan", name)
-                for key in PLAN_KEYS - {"fallbacks", "weights"}:
+                self.assertIsNone(loaded["pack_memory"])
+                for key in PLAN_KEYS - {"fallbacks", "weights", "pack_memory"}:
                     self.assertEqual(loaded[key], plan[key], key)
                 self.assertEqual(loaded["weights"], plan["weights"])
 

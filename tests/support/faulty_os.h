@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "synps/os.h"
@@ -27,9 +28,10 @@ class FaultyOs : public Os {
     rename,
     unlink,
     map,
+    copy_range,
     truncate,
   };
-  static constexpr std::size_t kCalls = 12;
+  static constexpr std::size_t kCalls = 13;
 
   static constexpr std::array<Call, kCalls> all_calls() {
     std::array<Call, kCalls> calls{};
@@ -38,20 +40,26 @@ class FaultyOs : public Os {
   }
   static std::string name(Call call) {
     static constexpr std::array<const char*, kCalls> kNames = {
-        "open", "close", "pread",  "pwrite", "status", "allocate",
-        "sync", "lock",  "rename", "unlink", "map",    "truncate"};
+        "open", "close",  "pread",  "pwrite", "status",     "allocate", "sync",
+        "lock", "rename", "unlink", "map",    "copy_range", "truncate"};
     return kNames[static_cast<std::size_t>(call)];
   }
 
-  /// As `error`: transfers half of what was asked, at least one byte (pread and pwrite only).
+  /// As `error`: transfers half of what was asked, at least one byte (pread, pwrite, copy_range).
   static constexpr int kShort = 0;
+
+  /// As `error`: transfers nothing (copy_range only).
+  static constexpr int kNothing = 1;
 
   struct Fault {
     Call call = Call::open;
     std::uint64_t at = 0;   ///< 1: the first call of that kind; 0: never
-    int error = kShort;     ///< -errno that the call returns, or kShort
+    int error = kShort;     ///< -errno that the call returns, kShort or kNothing
     bool persists = false;  ///< later calls of that kind fail too
   };
+
+  /// What the file system is to share, whatever it can.
+  std::optional<std::uint64_t> shared_block{};
 
   FaultyOs() = default;
   explicit FaultyOs(const Fault& fault) : fault_(fault) {}
@@ -79,6 +87,16 @@ class FaultyOs : public Os {
     if (!faulty(Call::pwrite)) return Os::pwrite(descriptor, data, size, offset);
     if (fault_.error != kShort) return fault_.error;
     return Os::pwrite(descriptor, data, half(size), offset);
+  }
+  std::int64_t copy_range(int from, std::uint64_t from_offset, int to, std::uint64_t to_offset,
+                          std::size_t size) override {
+    if (!faulty(Call::copy_range)) return Os::copy_range(from, from_offset, to, to_offset, size);
+    if (fault_.error == kNothing) return 0;
+    if (fault_.error != kShort) return fault_.error;
+    return Os::copy_range(from, from_offset, to, to_offset, half(size));
+  }
+  std::uint64_t shared_block_bytes(int descriptor) override {
+    return shared_block.value_or(Os::shared_block_bytes(descriptor));
   }
   int status(int descriptor, FileStatus& status) override {
     return faulty(Call::status) ? fault_.error : Os::status(descriptor, status);

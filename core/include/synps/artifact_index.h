@@ -108,6 +108,8 @@ struct ArtifactIndex {
 /// Canonical JSON, not padded. Its length depends neither on the digests' values nor on the places
 /// and stored sizes of compressed components.
 std::string to_json(const ArtifactIndex& index);
+/// The same with another digest of the sums.
+std::string to_json(const ArtifactIndex& index, const Digest& sums);
 
 /// The reverse. Throws Error(artifact), naming `file` and the field, for anything that to_json
 /// does not write: unknown or missing fields, numbers out of range, references to nothing, weights

@@ -14,6 +14,8 @@
 
 namespace synps {
 
+struct ComponentNumber;
+
 /// An open artifact: header digest, index and the bounds of every component are checked when it
 /// opens; bytes of components only when check_chunk() or check_all() is called.
 class ArtifactReader {
@@ -75,10 +77,11 @@ class ArtifactReader {
   /// Looks at every byte: header against index, names and offsets of every entry, padding, the
   /// sums and all chunks, whose frames it inflates. Returns the problems, none when the file is
   /// sound. With `codecs`, also that the components of codecs known there are what the codec would
-  /// store. `progress` hears of bytes as they have been looked at, and may throw. Throws Error(io).
-  std::vector<Problem> check_all(
-      const CodecRegistry* codecs = nullptr,
-      const std::function<void(std::uint64_t)>& progress = nullptr) const;
+  /// store. `progress` hears of bytes as they have been looked at, from any of `jobs` threads (0:
+  /// one a core), and may throw. The problems are the same for any number. Throws Error(io).
+  std::vector<Problem> check_all(const CodecRegistry* codecs = nullptr,
+                                 const std::function<void(std::uint64_t)>& progress = nullptr,
+                                 unsigned jobs = 1) const;
 
  private:
   std::string open_header();
@@ -96,8 +99,11 @@ class ArtifactReader {
   void check_placement(std::vector<Problem>& problems) const;
   void check_codecs(const CodecRegistry& codecs, std::vector<Problem>& problems) const;
   void check_padding(std::vector<Problem>& problems) const;
-  void check_sums(const std::function<void(std::uint64_t)>& progress,
+  void check_sums(unsigned jobs, const std::function<void(std::uint64_t)>& progress,
                   std::vector<Problem>& problems) const;
+  void check_chunks(unsigned jobs, const std::function<void(std::uint64_t)>& progress,
+                    const std::vector<ComponentNumber>& order,
+                    std::vector<Problem>& problems) const;
   Digest stored_digest(const StoredComponent& component, std::uint64_t chunk) const;
   Digest read_digest(const ChunkPlace& place, std::span<std::byte> buffer) const;
 

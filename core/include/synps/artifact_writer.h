@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -28,6 +29,14 @@ class ArtifactWriter {
   void write(std::size_t weight, std::size_t component, std::uint64_t offset,
              std::span<const std::byte> bytes);
 
+  /// Bytes of the blocks in which share() copies; 0 where it does not.
+  std::uint64_t shared_block_bytes() const noexcept { return file_.shared_block_bytes(); }
+  /// Copies bytes of `from` to `offset` in a component without moving them, as AtomicFile::share();
+  /// of a compressed component no more than a chunk.
+  std::uint64_t share(std::size_t weight, std::size_t component, std::uint64_t offset,
+                      const InputFile& from, std::uint64_t from_offset, std::uint64_t size);
+  /// Offset in the file at which a component's true byte `offset` is written.
+  std::uint64_t file_offset(std::size_t weight, std::size_t component, std::uint64_t offset) const;
   /// Reads back true bytes of a component that were written; of a compressed one those of one chunk
   /// that is no frame yet.
   void read(std::size_t weight, std::size_t component, std::uint64_t offset,
@@ -56,8 +65,9 @@ class ArtifactWriter {
   void compress_written(std::size_t weight, std::size_t component, FrameCompressor& compressor);
 
   /// Writes sums, index and header, and cuts the file to its size. Every true byte must have been
-  /// written. Does not commit the file. Returns the layout with the true sizes.
-  ArtifactLayout finish();
+  /// written. Does not commit the file. Returns the layout with the true sizes where the one given
+  /// had bounds.
+  std::optional<ArtifactLayout> finish();
 
  private:
   std::uint64_t place_of(const StoredComponent& stored, std::uint64_t offset) const;
@@ -65,12 +75,12 @@ class ArtifactWriter {
                       FrameCompressor& compressor);
   void compress_rest();
   void read_back_digests();
-  std::vector<std::byte> render_sums(const ArtifactLayout& layout) const;
+  void put_digest(const StoredComponent& stored, std::uint64_t chunk, const Digest& digest);
   ArtifactLayout true_layout() const;
 
   AtomicFile& file_;
   const ArtifactLayout& layout_;
-  std::vector<Digest> digests_;
+  std::vector<std::byte> sums_;  ///< the digests, as they will be written
   std::vector<std::uint8_t> known_;
   std::uint64_t plain_ = 0;            ///< digests of components that are not compressed
   std::vector<std::uint64_t> frames_;  ///< sizes of the frames that have their place

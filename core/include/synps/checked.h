@@ -19,6 +19,14 @@ constexpr std::optional<std::uint64_t> checked_mul(std::uint64_t a, std::uint64_
   return product;
 }
 
+/// The same, but the largest 64-bit number for what does not fit.
+constexpr std::uint64_t saturating_add(std::uint64_t a, std::uint64_t b) noexcept {
+  return checked_add(a, b).value_or(~std::uint64_t{0});
+}
+constexpr std::uint64_t saturating_mul(std::uint64_t a, std::uint64_t b) noexcept {
+  return checked_mul(a, b).value_or(~std::uint64_t{0});
+}
+
 /// Whether [offset, offset + size) lies inside [0, length), with no sum that could wrap.
 constexpr bool range_fits(std::uint64_t offset, std::uint64_t size, std::uint64_t length) noexcept {
   return offset <= length && size <= length - offset;

@@ -96,6 +96,15 @@ struct Piece {
   std::uint64_t elements() const noexcept { return rows * columns; }
 };
 
+/// A codec's encode() for one thread, with memory that it keeps from piece to piece.
+class Encoder {
+ public:
+  virtual ~Encoder() = default;
+  /// As Codec::encode().
+  virtual void encode(const Piece& piece, std::span<const float> values, const Analysis* analysis,
+                      std::span<const std::span<std::byte>> out, ValueReport& report) = 0;
+};
+
 /// Owns one storage representation. Nothing outside a codec knows its block size, zero point or
 /// rounding. Stateless and thread-safe; every call depends on its arguments alone, so that any
 /// cut of a weight into pieces gives the same bytes.
@@ -129,6 +138,13 @@ class Codec {
   /// indices; bytes are written for whatever values come.
   virtual void encode(const Piece& piece, std::span<const float> values, const Analysis* analysis,
                       std::span<const std::span<std::byte>> out, ValueReport& report) const = 0;
+
+  /// An encoder that gives the same bytes, of a codec that needs memory to work in; null for
+  /// others.
+  virtual std::unique_ptr<Encoder> make_encoder() const;
+
+  /// Bytes that such an encoder keeps, once it has had pieces of `columns` columns.
+  virtual std::uint64_t encoder_bytes(std::uint64_t columns) const noexcept;
 
   /// Decodes a piece: `in[i]` has rows × row_bytes(i, columns) bytes, or, for a per-weight
   /// component, all of it. `out` has piece.elements() values. Any input bytes are decoded without

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -35,7 +36,7 @@ class ComponentReader {
   std::span<std::byte> buffer(std::uint64_t size);
 
   const ArtifactReader* artifact_;
-  FrameInflater inflater_;
+  std::optional<FrameInflater> inflater_;       ///< made for the first compressed component
   const StoredComponent* component_ = nullptr;  ///< whose chunk is being inflated; null: none
   std::uint64_t chunk_ = 0;
   std::uint64_t end_ = 0;           ///< bytes of the chunk that were inflated

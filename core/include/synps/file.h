@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -96,6 +97,16 @@ class AtomicFile {
   /// Thread-safe for ranges that do not overlap. Throws Error(io).
   void write(std::uint64_t offset, std::span<const std::byte> bytes);
   void read(std::uint64_t offset, std::span<std::byte> out) const;
+
+  /// Bytes of the blocks in which share() copies; 0 where it does not.
+  std::uint64_t shared_block_bytes() const noexcept {
+    return shares_.load(std::memory_order_relaxed) ? shared_block_bytes_ : 0;
+  }
+  /// Copies bytes of another file without moving them, where the file systems can: both offsets are
+  /// multiples of a block. Returns how many it copied, from the first one on; the others are for
+  /// the caller to read and write. Thread-safe like write(). Throws Error(io).
+  std::uint64_t share(std::uint64_t offset, const InputFile& from, std::uint64_t from_offset,
+                      std::uint64_t size);
   /// Throws Error(io), or Error(output) when the target appeared meanwhile and may not be
   /// replaced, or became an input.
   void commit();
@@ -115,6 +126,8 @@ class AtomicFile {
   int folder_ = -1;      // opened first, so that a folder that cannot be synced is found early
   int lock_ = -1;        // holds the lock until the file has its name
   int descriptor_ = -1;  // for the bytes; closed, and the close checked, before that
+  std::uint64_t shared_block_bytes_ = 0;
+  std::atomic<bool> shares_ = true;  // until the kernel refuses
 };
 
 }  // namespace synps

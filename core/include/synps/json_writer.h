@@ -17,6 +17,10 @@ void append_json_string(std::string& out, std::string_view text);
 /// the result must be canonical.
 class JsonWriter {
  public:
+  JsonWriter() = default;
+  /// Goes on after `start`, where no comma is due.
+  explicit JsonWriter(std::string start) : text_(std::move(start)) {}
+
   JsonWriter& begin_object();
   JsonWriter& end_object();
   JsonWriter& begin_array();

@@ -44,6 +44,12 @@ class Os {
   /// Bytes written.
   virtual std::int64_t pwrite(int descriptor, const void* data, std::size_t size,
                               std::uint64_t offset);
+  /// Copies inside the kernel. Bytes copied.
+  virtual std::int64_t copy_range(int from, std::uint64_t from_offset, int to,
+                                  std::uint64_t to_offset, std::size_t size);
+  /// Bytes of the blocks that copy_range() can share between files of the descriptor's file system,
+  /// or have its server copy, rather than move their bytes; 0 where it can do neither.
+  virtual std::uint64_t shared_block_bytes(int descriptor);
   virtual int status(int descriptor, FileStatus& status);
   virtual int status(const std::string& path, bool follow_links, FileStatus& status);
   /// `path` made absolute, with every link followed.

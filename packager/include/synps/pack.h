@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,9 @@ struct PackOptions {
   bool replace = false;         ///< an existing output may be replaced
   bool allow_overflow = false;  ///< finite values may become infinite
   unsigned jobs = 0;            ///< worker threads; 0: one a core. Never changes the bytes
+  /// Bytes of memory that may be taken, as MemoryNeed counts; fewer workers are taken, to fit. 0:
+  /// any.
+  std::uint64_t max_memory = 0;
   ProgressCallback progress;
   std::vector<FileIdentity> protected_files;  ///< more inputs that must not be overwritten
 };
@@ -38,12 +42,14 @@ struct PackedWeightReport {
 struct PackReport {
   std::uint64_t artifact_bytes = 0;
   std::vector<PackedWeightReport> findings;  ///< weights with overflow or underflow, by path
-  ArtifactLayout layout{};  ///< as written: the plan's, with the true sizes of what was compressed
+  /// The plan's with the true sizes, where something was compressed.
+  std::optional<ArtifactLayout> layout{};
 };
 
 /// Writes the planned artifact. Throws Error(checkpoint) for values that a codec cannot store (all
-/// weights that have any are named), or when an input changes meanwhile; Error(io); Error(output).
-/// Memory is bounded by workers, not by the model.
+/// weights that have any are named), or when an input changes meanwhile; Error(io); Error(output);
+/// Error(limit), before anything is written, when not even one worker fits max_memory. Memory is
+/// what pack_memory() says.
 PackReport pack(const Checkpoint& checkpoint, const Plan& plan, const std::string& output,
                 const PackOptions& options = {}, Os& os = Os::posix());
 

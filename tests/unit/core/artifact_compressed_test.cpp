@@ -184,7 +184,7 @@ TEST_CASE(
     AtomicFile file(Os::posix(), dir.file("a"), {});
     ArtifactWriter writer(file, layout);
     writer.write(0, 0, 0, noise);
-    const ArtifactLayout written = writer.finish();
+    const ArtifactLayout written = writer.finish().value();
     CHECK(written.index.weights[0].components[0].stored_bytes > noise.size());
     CHECK(written.file_bytes <= layout.file_bytes);
     file.commit();

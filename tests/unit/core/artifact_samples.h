@@ -96,9 +96,9 @@ inline ArtifactLayout write_artifact(const std::string& path, ArtifactContents c
       const auto& component = layout.index.weights[w].components[c].component;
       writer.write(w, c, 0, sample_bytes(component.bytes, static_cast<unsigned>(10 * w + c)));
     }
-  ArtifactLayout written = writer.finish();
+  const auto written = writer.finish();
   file.commit();
-  return written;
+  return written.value_or(layout);
 }
 
 }  // namespace synps::testing

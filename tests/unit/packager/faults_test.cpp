@@ -137,8 +137,9 @@ TEST_CASE("an error at any call leaves the earlier output, and nothing else") {
     for (const int error : {-EIO, -ENOSPC, -EDQUOT, -ENOMEM}) {
       const std::uint64_t runs = try_every_call(run, {call, 0, error}, 1);
       CAPTURE(FaultyOs::name(call));
-      // Packing neither maps its input nor removes a file when all goes well.
-      if (call != Call::map && call != Call::unlink) CHECK(runs > 0);
+      // Packing neither maps its input nor removes a file when all goes well; pack_copy_test.cpp
+      // has faults of copy_range.
+      if (call != Call::map && call != Call::unlink && call != Call::copy_range) CHECK(runs > 0);
     }
 }
 

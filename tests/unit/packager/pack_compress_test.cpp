@@ -11,6 +11,7 @@
 
 #include "pack_fixture.h"
 #include "synps/component_reader.h"
+#include "synps/memory.h"
 #include "synps/unpack.h"
 #include "synps/verify.h"
 #include "turns.h"
@@ -63,7 +64,7 @@ void check_compressed(const PackFixture& fixture, const Policy& policy,
     const PackReport report = pack(checkpoint, plan, fixture.output, options);
     const std::string bytes = read_file(fixture.output);
     CHECK(report.artifact_bytes == bytes.size());
-    CHECK(report.layout.file_bytes == bytes.size());
+    CHECK(report.layout->file_bytes == bytes.size());
     CHECK(bytes.size() <= plan.artifact_bytes);
     if (first.empty()) first = bytes;
     CHECK(bytes == first);
@@ -113,14 +114,14 @@ compress = "zstd:5"
 )");
   const Plan plan = make_plan(checkpoint, policy);
   const PackReport report = pack(checkpoint, plan, fixture.output);
-  REQUIRE(report.layout.index.weights.size() == plan.layout.index.weights.size());
+  REQUIRE(report.layout->index.weights.size() == plan.layout.index.weights.size());
   std::uint64_t saved = 0;
   std::uint64_t inflated = 0;
   for (std::size_t w = 0; w < plan.layout.index.weights.size(); ++w) {
     const StoredWeight& planned = plan.layout.index.weights[w];
     for (std::size_t c = 0; c < planned.components.size(); ++c) {
       const StoredComponent& a = planned.components[c];
-      const StoredComponent& b = report.layout.index.weights[w].components[c];
+      const StoredComponent& b = report.layout->index.weights[w].components[c];
       CHECK(a.compressed() == (planned.weight.path == "embed.weight"));
       CHECK(a.offset == b.offset);  // the only compressed one is the first and the last
       if (a.compressed()) inflated += a.component.bytes;
@@ -132,7 +133,7 @@ compress = "zstd:5"
   CHECK(plan.artifact_bytes - saved == report.artifact_bytes);
   CHECK(plan.conversion_bytes == inflated);
   CHECK(plan.resident_bytes == inflated);
-  CHECK(report.layout.header_bytes == plan.layout.header_bytes);
+  CHECK(report.layout->header_bytes == plan.layout.header_bytes);
 }
 
 TEST_CASE("weights without elements stay plain, and the artifact says who asked") {
@@ -194,6 +195,34 @@ TEST_CASE("stopping at any moment leaves nothing, and nobody waits for ever") {
       CHECK(fixture.dir.list() == std::vector<std::string>{"model.safetensors"});
     }
   }
+  CHECK(ArtifactReader(fixture.output).check_all().empty());
+}
+
+TEST_CASE("memory for compression is in the plan's need, and the ceiling counts it") {
+  SafetensorsBuilder builder;
+  add_floats(builder, "w", DType::bf16, {3000, 1024});
+  const PackFixture fixture(builder);
+  const Checkpoint checkpoint = fixture.open();
+  const Policy policy = one_format("q8_0");
+  constexpr std::uint64_t kMiB = 1u << 20;
+  const auto worker_bytes = [&](const std::optional<CompressRequest>& compress) {
+    return pack_memory(checkpoint, plan_with(checkpoint, policy, compress)).worker_bytes;
+  };
+  const std::uint64_t plain = worker_bytes({});
+  const std::uint64_t fast = worker_bytes(kZstd);
+  const std::uint64_t best = worker_bytes(CompressRequest{Compression::zstd, 19});
+  CHECK(plain < fast);
+  CHECK(fast < 8 * kMiB);
+  CHECK(worker_bytes(CompressRequest{Compression::zstd, 6}) < 8 * kMiB + kMiB / 2);
+  CHECK(best > 16 * kMiB);
+  const Plan plan = plan_with(checkpoint, policy, CompressRequest{Compression::zstd, 19});
+  PackOptions options;
+  options.max_memory = pack_memory(checkpoint, plan).with_workers(1) - 1;
+  const auto problems = problems_of([&] { pack(checkpoint, plan, fixture.output, options); });
+  REQUIRE(problems.size() == 1);
+  CHECK(problems[0].code == ErrorCode::limit);
+  options.max_memory += 1;
+  pack(checkpoint, plan, fixture.output, options);
   CHECK(ArtifactReader(fixture.output).check_all().empty());
 }
 

@@ -1,16 +1,19 @@
 // How weights are cut into pieces and units: every element once, in order, where codecs allow it.
 
+#include "buffer.h"
 #include "pieces.h"
+#include "progress.h"
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <vector>
 
-#include "parallel.h"
 #include "synps/artifact_layout.h"
 #include "synps/builtin_codecs.h"
 #include "synps/error.h"
+#include "synps/parallel.h"
 
 using namespace synps;
 

@@ -1,11 +1,7 @@
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <functional>
-#include <mutex>
-
-#include "synps/pack.h"
 
 namespace synps {
 
@@ -20,22 +16,5 @@ unsigned worker_count(unsigned asked, std::uint64_t units) noexcept;
 /// Where the system refuses a thread the work is done by those there are.
 void run_parallel(unsigned workers, std::uint64_t units,
                   const std::function<void(unsigned worker, std::uint64_t unit)>& task);
-
-/// Counts bytes for a callback, which is called from one thread at a time.
-class Progress {
- public:
-  /// `callback` outlives the object and may be empty. Throws Cancelled.
-  Progress(const ProgressCallback& callback, std::uint64_t total);
-
-  /// Throws Cancelled when the callback asks to stop, now or before.
-  void advance(std::uint64_t bytes);
-
- private:
-  const ProgressCallback& callback_;
-  std::mutex mutex_;
-  std::uint64_t done_ = 0;
-  const std::uint64_t total_;
-  bool cancelled_ = false;
-};
 
 }  // namespace synps

@@ -1,7 +1,9 @@
-#include "parallel.h"
+#include "synps/parallel.h"
 
 #include <algorithm>
+#include <atomic>
 #include <exception>
+#include <mutex>
 #include <system_error>
 #include <thread>
 #include <vector>
@@ -68,19 +70,6 @@ void run_parallel(unsigned workers, std::uint64_t units,
     work(0);
   }
   failure.rethrow();
-}
-
-Progress::Progress(const ProgressCallback& callback, std::uint64_t total)
-    : callback_(callback), total_(total) {
-  advance(0);
-}
-
-void Progress::advance(std::uint64_t bytes) {
-  if (!callback_) return;
-  const std::lock_guard lock(mutex_);
-  done_ += bytes;
-  if (!cancelled_) cancelled_ = !callback_(done_, total_);
-  if (cancelled_) throw Cancelled();
 }
 
 }  // namespace synps

@@ -1,0 +1,106 @@
+#include "memory_model.h"
+
+#include <algorithm>
+
+#include "pack_buffers.h"
+#include "pack_frames.h"
+#include "pieces.h"
+#include "synps/checked.h"
+#include "synps/memory.h"
+
+namespace synps {
+namespace {
+
+/// What an allocation takes beside its bytes, rounding included.
+constexpr std::uint64_t kAllocation = 24;
+/// Characters that a string holds within itself.
+constexpr std::size_t kShortString = 15;
+
+std::uint64_t heap_of(const Component& component) noexcept {
+  return heap_bytes(component.name) + heap_bytes(component.shape);
+}
+
+std::uint64_t heap_of(const PlannedWeight& planned) noexcept {
+  return heap_bytes(planned.fallback_reason) + heap_bytes(planned.warning) +
+         heap_bytes(planned.policy);
+}
+
+/// Of making the plan: what the policy says of every weight, before the plan has it.
+std::uint64_t planning_bytes(const Plan& plan) noexcept {
+  std::uint64_t bytes =
+      plan.weights.size() * (sizeof(WeightFacts) + sizeof(WeightResolution) + 2 * kAllocation);
+  for (const StoredWeight& stored : plan.layout.index.weights)
+    bytes += heap_bytes(stored.weight.path) + heap_bytes(stored.weight.shape);
+  return bytes;
+}
+
+}  // namespace
+
+std::uint64_t heap_bytes(const std::string& text) noexcept {
+  return text.size() <= kShortString ? 0 : text.size() + 1 + kAllocation;
+}
+
+std::uint64_t heap_bytes(const Shape& shape) noexcept {
+  return shape.rank() == 0 ? 0 : shape.rank() * sizeof(std::uint64_t) + kAllocation;
+}
+
+std::uint64_t heap_bytes(const StoredWeight& weight) noexcept {
+  std::uint64_t bytes = heap_bytes(weight.weight.path) + heap_bytes(weight.weight.shape) +
+                        heap_bytes(weight.source) + heap_bytes(weight.compute) +
+                        heap_bytes(weight.codec.package) + heap_bytes(weight.codec.name) +
+                        heap_bytes(weight.device) + 2 * kAllocation;
+  for (const Decision& decision : weight.decisions)
+    bytes += sizeof decision + heap_bytes(decision.key) + heap_bytes(decision.pattern);
+  for (const StoredComponent& stored : weight.components)
+    bytes += sizeof stored + heap_of(stored.component) + heap_bytes(stored.entry);
+  return bytes;
+}
+
+std::uint64_t memory_of(const ArtifactIndex& index) noexcept {
+  std::uint64_t bytes = index.weights.size() * sizeof(StoredWeight);
+  for (const StoredWeight& weight : index.weights) bytes += heap_bytes(weight);
+  return bytes;
+}
+
+std::uint64_t memory_of(const Checkpoint& checkpoint) noexcept {
+  std::uint64_t bytes = checkpoint.tensors().size() * sizeof(SourceTensor);
+  for (const SourceTensor& tensor : checkpoint.tensors())
+    bytes += heap_bytes(tensor.weight.path) + heap_bytes(tensor.weight.shape);
+  for (const auto& [key, value] : checkpoint.metadata()) bytes += 2 * (key.size() + value.size());
+  return bytes;
+}
+
+std::uint64_t memory_of(const Plan& plan) noexcept {
+  std::uint64_t bytes = plan.weights.size() * sizeof(PlannedWeight);
+  for (const PlannedWeight& planned : plan.weights) bytes += heap_of(planned);
+  for (const auto& [key, value] : plan.layout.metadata) bytes += key.size() + value.size();
+  return bytes + memory_of(plan.layout.index);
+}
+
+std::uint64_t round_up_index(std::uint64_t bytes) noexcept {
+  return (bytes / kIndexStep + 1) * kIndexStep;
+}
+
+MemoryNeed pack_memory(const Checkpoint& checkpoint, const Plan& plan) {
+  // A report of values, and the number of its units.
+  constexpr std::uint64_t kPackedWeight = sizeof(ValueReport) + 2 * sizeof(std::uint64_t);
+  MemoryNeed need;
+  need.program_bytes = kProgramMemory;
+  need.index_bytes =
+      round_up_index(memory_of(checkpoint) + memory_of(plan) + plan.weights.size() * kPackedWeight +
+                     plan.layout.sums_bytes + plan.layout.chunk_count + planning_bytes(plan) +
+                     plan.layout.index_bytes + plan.layout.header_bytes);
+  // The index once more with true sizes, and once with the largest, for the header.
+  if (plan.layout.has_bounds)
+    need.index_bytes +=
+        round_up_index(2 * memory_of(plan.layout.index) +
+                       plan.layout.chunk_count * sizeof(std::uint64_t) + plan.layout.header_bytes);
+  const PackBuffers buffers = pack_buffers(plan);
+  // Workers encode first, and then, with other buffers, compress.
+  const std::uint64_t most = std::max(buffers.total(), frame_worker_bytes(plan.layout));
+  need.worker_bytes = saturating_add(most, kWorkerMemory);
+  need.long_rows_in = buffers.long_rows_in;
+  return need;
+}
+
+}  // namespace synps

@@ -1,0 +1,92 @@
+#include "pack_buffers.h"
+
+#include <algorithm>
+#include <map>
+
+#include "pieces.h"
+#include "source_reader.h"
+#include "synps/checked.h"
+
+namespace synps {
+namespace {
+
+constexpr std::uint64_t kWindowAlignment = 64;
+
+/// A window holds the largest piece's bytes, and as many as make a write worth its call.
+std::uint64_t window_bytes(const StoredWeight& stored, const Codec& codec, std::size_t c,
+                           std::uint64_t unit, const Piece& largest) {
+  if (stored.components[c].component.per_weight) return stored.components[c].component.bytes;
+  const std::uint64_t piece = piece_size(codec, stored, c, largest, ~std::uint64_t{0});
+  const std::uint64_t all = unit_byte(stored, codec, c, unit);
+  return std::max(piece, std::min(kWriteBytes, all));
+}
+
+/// Of one weight, and without the encoders' memory.
+PackBuffers buffers_of(const StoredWeight& stored, const PlannedWeight& planned,
+                       std::vector<std::uint64_t>& places) {
+  PackBuffers buffers;
+  if (planned.copied) {
+    buffers.source = std::min(kCopyBytes, stored.components.front().component.bytes);
+    return buffers;
+  }
+  const Codec& codec = *planned.codec;
+  const std::uint64_t elements = stored.weight.shape.elements();
+  const std::uint64_t piece =
+      largest_piece(stored.weight, unit_elements(stored, codec), codec.row_granule());
+  // An analysis takes any piece, perhaps larger ones than the codec.
+  const std::uint64_t most = std::max(piece, std::min(elements, kPieceElements));
+  buffers.source = dense_bytes(stored.weight.dtype, most);
+  buffers.values = saturating_mul(most, sizeof(float));
+  place_windows(stored, codec, places);
+  buffers.windows = places.back();
+  // A package's codec gets copies of what it reads and writes.
+  if (!codec.info().file.empty())
+    buffers.codecs = saturating_add(saturating_mul(piece, sizeof(float)), buffers.windows);
+  return buffers;
+}
+
+}  // namespace
+
+std::uint64_t PackBuffers::total() const noexcept {
+  return saturating_add(saturating_add(source, values), saturating_add(windows, codecs));
+}
+
+void place_windows(const StoredWeight& stored, const Codec& codec,
+                   std::vector<std::uint64_t>& places) {
+  const std::uint64_t unit = unit_elements(stored, codec);
+  const Piece largest = next_piece(stored.weight, 0, unit, codec.row_granule());
+  places.clear();
+  std::uint64_t at = 0;
+  for (std::size_t c = 0; c < stored.components.size(); ++c) {
+    places.push_back(at);
+    const std::uint64_t size = window_bytes(stored, codec, c, unit, largest);
+    at = saturating_add(at, checked_round_up(size, kWindowAlignment).value_or(~std::uint64_t{0}));
+  }
+  places.push_back(at);
+}
+
+PackBuffers pack_buffers(const Plan& plan) {
+  PackBuffers all;
+  std::map<const Codec*, std::uint64_t> encoders;
+  std::vector<std::uint64_t> places;
+  std::uint64_t longest = kPieceElements;
+  for (const PlannedWeight& planned : plan.weights) {
+    const StoredWeight& stored = plan.stored(planned);
+    const PackBuffers buffers = buffers_of(stored, planned, places);
+    all.source = std::max(all.source, buffers.source);
+    all.values = std::max(all.values, buffers.values);
+    all.windows = std::max(all.windows, buffers.windows);
+    all.codecs = std::max(all.codecs, buffers.codecs);
+    if (planned.codec == nullptr) continue;
+    std::uint64_t& encoder = encoders[planned.codec];
+    encoder = std::max(encoder, planned.codec->encoder_bytes(stored.weight.shape.columns()));
+    const std::uint64_t columns = stored.weight.shape.columns();
+    if (planned.codec->row_granule() != 0 || columns <= longest) continue;
+    longest = columns;
+    all.long_rows_in = stored.weight.path;
+  }
+  for (const auto& [codec, bytes] : encoders) all.codecs = saturating_add(all.codecs, bytes);
+  return all;
+}
+
+}  // namespace synps

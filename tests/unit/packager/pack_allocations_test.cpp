@@ -1,0 +1,143 @@
+// Packing allocates nothing for a slab, and nothing for a weight: once it is under way the number
+// of allocations does not depend on how much there is.
+
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <new>
+#include <string>
+
+#include "pack_fixture.h"
+#include "synps/pack.h"
+
+using namespace synps;
+using namespace synps::testing;
+
+namespace {
+
+std::atomic<std::uint64_t> allocations{0};
+
+void* counted(std::size_t size, std::size_t alignment) {
+  allocations.fetch_add(1, std::memory_order_relaxed);
+  const std::size_t rounded = (size + alignment - 1) / alignment * alignment;
+  void* memory = alignment <= alignof(std::max_align_t) ? std::malloc(size == 0 ? 1 : size)
+                                                        : std::aligned_alloc(alignment, rounded);
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+
+}  // namespace
+
+void* operator new(std::size_t size) {
+  return counted(size, 1);
+}
+void* operator new(std::size_t size, std::align_val_t alignment) {
+  return counted(size, static_cast<std::size_t>(alignment));
+}
+void operator delete(void* memory) noexcept {
+  std::free(memory);
+}
+void operator delete(void* memory, std::size_t) noexcept {
+  std::free(memory);
+}
+void operator delete(void* memory, std::align_val_t) noexcept {
+  std::free(memory);
+}
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept {
+  std::free(memory);
+}
+
+namespace {
+
+/// Allocations between the first and the last word of progress.
+struct Counter {
+  std::uint64_t first = 0;
+  std::uint64_t last = 0;
+  bool started = false;
+
+  ProgressCallback callback() {
+    return [this](std::uint64_t, std::uint64_t) {
+      last = allocations.load();
+      if (!started) first = last;
+      started = true;
+      return true;
+    };
+  }
+  std::uint64_t count() const { return last - first; }
+};
+
+std::uint64_t allocations_of(const SafetensorsBuilder& builder, const char* format, unsigned jobs) {
+  const PackFixture fixture(builder);
+  const Policy policy = one_format(format);
+  Counter counter;
+  PackOptions options;
+  options.jobs = jobs;
+  options.progress = counter.callback();
+  fixture.pack(policy, options);
+  return counter.count();
+}
+
+/// One weight of so many units of work in every codec.
+SafetensorsBuilder one_weight(DType dtype, std::uint64_t units) {
+  SafetensorsBuilder builder;
+  // A unit is 1 MiB of encoded bytes: at most 5,592,405 elements of 1.5 bits.
+  builder.add("w", dtype, {units * 2048, 4096},
+              std::string(units * 2048 * 4096 * dtype_bits(dtype) / 8, '\x11'));
+  return builder;
+}
+
+SafetensorsBuilder small_weights(std::size_t count) {
+  SafetensorsBuilder builder;
+  for (std::size_t i = 0; i < count; ++i)
+    builder.add("w" + std::to_string(10'000 + i), DType::f16, {8, 256},
+                std::string(8 * 256 * 2, '\x11'));
+  return builder;
+}
+
+constexpr const char* kFormats[] = {"f32",     "bf16",          "f16",
+                                    "q8_0",    "q4_0",          "ternary:tq1_0",
+                                    "ternary", "ternary:tq2_0", "ternary:planes"};
+
+}  // namespace
+
+TEST_CASE("the count sees allocations") {
+  Counter counter;
+  const ProgressCallback call = counter.callback();
+  call(0, 0);
+  const std::string text(allocations.load() % 2 + 1000, 'x');
+  call(0, 0);
+  CHECK(text.size() >= 1000);
+  CHECK(counter.count() == 1);
+}
+
+TEST_CASE("a weight of four times the slabs packs with as many allocations") {
+  const SafetensorsBuilder few = one_weight(DType::f16, 1);
+  const SafetensorsBuilder many = one_weight(DType::f16, 4);
+  for (const char* format : kFormats) {
+    CAPTURE(format);
+    CHECK(allocations_of(many, format, 1) == allocations_of(few, format, 1));
+  }
+  // Analysed first, one analysis for the weight.
+  CHECK(allocations_of(many, "ternary:absmean", 1) == allocations_of(few, "ternary:absmean", 1));
+}
+
+TEST_CASE("four times the weights pack with as many allocations") {
+  const SafetensorsBuilder few = small_weights(500);
+  const SafetensorsBuilder many = small_weights(2000);
+  for (const char* format : kFormats) {
+    CAPTURE(format);
+    CHECK(allocations_of(many, format, 1) == allocations_of(few, format, 1));
+  }
+  // An analysis is an object of its codec, for one weight: one allocation each.
+  CHECK(allocations_of(many, "ternary:absmean", 1) ==
+        allocations_of(few, "ternary:absmean", 1) + 1500);
+}
+
+TEST_CASE("with several workers the count depends on them alone") {
+  const SafetensorsBuilder many = small_weights(2000);
+  for (const char* format : {"q8_0", "ternary", "f16"}) {
+    CAPTURE(format);
+    CHECK(allocations_of(many, format, 4) < 200);
+  }
+}
