@@ -6,10 +6,10 @@
 #include <cstdint>
 #include <span>
 
-#include "parallel.h"
 #include "safetensors_output.h"
 #include "synps/builtin_codecs.h"
 #include "synps/file.h"
+#include "synps/parallel.h"
 
 namespace synps::bench {
 namespace {

@@ -21,9 +21,9 @@
 #include <system_error>
 #include <vector>
 
-#include "parallel.h"
 #include "synps/error.h"
 #include "synps/file.h"
+#include "synps/parallel.h"
 
 namespace synps::bench {
 namespace {
