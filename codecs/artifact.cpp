@@ -130,6 +130,8 @@ void WeightView::Impl::load() {
   inflater.reset();
 }
 
+namespace {
+
 std::span<const std::byte> chunk_of(std::span<const std::byte> bytes,
                                     const StoredComponent& component, std::uint64_t chunk) {
   const std::uint64_t begin = component.chunk_begin(chunk);
@@ -137,15 +139,15 @@ std::span<const std::byte> chunk_of(std::span<const std::byte> bytes,
 }
 
 // Bytes that a component takes on the heap: as in the file, or inflated.
-std::uint64_t heap_bytes(const StoredComponent& component) {
+std::uint64_t loaded_size(const StoredComponent& component) {
   return component.compressed() ? component.component.bytes : component.stored_bytes;
 }
 
 // What all components of a weight take together; nothing when that does not fit 64 bits.
-std::optional<std::uint64_t> heap_bytes(const StoredWeight& weight) {
+std::optional<std::uint64_t> loaded_size(const StoredWeight& weight) {
   std::optional<std::uint64_t> size = 0;
   for (const StoredComponent& component : weight.components) {
-    const auto rounded = checked_round_up(heap_bytes(component), kHeapAlignment);
+    const auto rounded = checked_round_up(loaded_size(component), kHeapAlignment);
     size = size && rounded ? checked_add(*size, *rounded) : std::nullopt;
   }
   return size;
@@ -158,11 +160,13 @@ void check_frame_sizes(const ArtifactReader& reader, const StoredWeight& weight)
       reader.place_of(weight, component, chunk);
 }
 
+}  // namespace
+
 // Reading is a heap weight's first use: it is verified here, and the file is not touched for it
 // afterwards.
 void WeightView::Impl::load_to_heap(const StoredWeight& weight, LoadedWeight& loaded) {
   check_frame_sizes(reader, weight);
-  const std::optional<std::uint64_t> size = heap_bytes(weight);
+  const std::optional<std::uint64_t> size = loaded_size(weight);
   try {
     if (!size) throw std::bad_alloc();
     loaded.heap = allocate_bytes(*size);
@@ -175,7 +179,7 @@ void WeightView::Impl::load_to_heap(const StoredWeight& weight, LoadedWeight& lo
   }
   std::byte* next = loaded.heap.get();
   for (const StoredComponent& component : weight.components) {
-    const std::span<std::byte> bytes(next, heap_bytes(component));
+    const std::span<std::byte> bytes(next, loaded_size(component));
     if (component.compressed())
       inflate(weight, component, bytes);
     else
