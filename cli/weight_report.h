@@ -38,7 +38,7 @@ struct WeightReport {
   std::uint64_t conversion_bytes = 0;
   bool fits = true;
   bool sizes_are_bounds = false;  ///< some weight's bytes are bounds, and so artifact_bytes is one
-  const Checkpoint* checkpoint = nullptr;  ///< null for an artifact that exists
+  const Checkpoint* checkpoint = nullptr;            ///< null for an artifact that exists
   std::optional<MemoryNeed> pack_memory{};           ///< what packing takes; none for an artifact
   const std::vector<ValueScheme>* values = nullptr;  ///< schemes for values that are not weights
 };

@@ -51,8 +51,8 @@ class WeightView {
 
   std::size_t component_count() const noexcept;
   /// The stored bytes of a component, without padding: mapped, or on the heap where the form says
-  /// so. Compressed components are always on the heap, inflated. Zero-copy. Throws Error(artifact) when a checksum does not fit, Error(usage) for a
-  /// component that does not exist.
+  /// so. Compressed components are always on the heap, inflated. Zero-copy. Throws Error(artifact)
+  /// when a checksum does not fit, Error(usage) for a component that does not exist.
   std::span<const std::byte> component(std::size_t i) const;
   std::span<const std::byte> component(std::string_view name) const;
 
