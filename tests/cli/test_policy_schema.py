@@ -138,6 +138,8 @@ def sample(name, schema):
     """TOML of a value that the schema takes."""
     if "enum" in schema:
         return json.dumps(schema["enum"][0])
+    if "anyOf" in schema:
+        return sample(name, schema["anyOf"][0])
     kind = schema["type"]
     if kind == "boolean":
         return "true"
