@@ -1,65 +1,56 @@
 // How fast every built-in codec encodes and decodes, beside memcpy in the same run.
 //
-//   bench_codecs [--benchmark_filter=REGEX …]
+//   bench_codecs [--mib=N] [--runs=N] [--benchmark_filter=REGEX …]
 //   bench_codecs --self-check    no benchmark; see self_check.h
 //
 // Counted are bytes of f32 values a second, whatever the codec stores. After every run of a codec,
-// as many bytes are copied by memcpy; x_memcpy is the median time of these copies over the median
-// time of the codec: 1 means that the codec takes f32 values as fast as memcpy copies them. On a
-// shared machine only this ratio means something. All buffers are larger than caches, and reused:
-// no page is touched for the first time while the clock runs. One thread, its processor time.
+// as many bytes are copied by memcpy; x_memcpy is the median of memcpy's time over the codec's,
+// pair by pair: 1 means that the codec takes f32 values as fast as memcpy copies them. On a shared
+// machine only this ratio means something. All buffers are larger than caches, and reused. One
+// thread, its processor time.
 
 #include <benchmark/benchmark.h>
 
-#include <algorithm>
 #include <cstring>
-#include <ctime>
 #include <memory>
 #include <random>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "measure.h"
 #include "self_check.h"
 #include "synps/builtin_codecs.h"
-#include "synps/hash.h"
 
 namespace synps {
 namespace {
 
-constexpr std::uint64_t kRows = 16384;  // 256 MiB of f32
-constexpr std::uint64_t kColumns = 4096;
-constexpr int kRuns = 9;
+using bench::Buffer;
+using bench::Options;
 
-const Weight& weight() {
-  static const Weight kWeight{"w", Shape{kRows, kColumns}, DType::f32};
-  return kWeight;
+constexpr std::uint64_t kColumns = 4096;
+constexpr std::uint64_t kRowsInMib = (1u << 20) / (kColumns * sizeof(float));
+
+Options& options() {
+  static Options options;
+  return options;
 }
 
-/// Elements from the beginning of a page on, as a program that packs would keep them. All pages are
-/// there.
-template <typename Element>
-class Buffer {
- public:
-  explicit Buffer(std::size_t count) : memory_(count * sizeof(Element) + kPage, std::byte{1}) {
-    void* begin = memory_.data();
-    std::size_t space = memory_.size();
-    std::align(kPage, count * sizeof(Element), begin, space);
-    elements_ = {static_cast<Element*>(begin), count};
-  }
-  std::span<Element> elements() const { return elements_; }
+/// Set before the first benchmark runs.
+std::uint64_t row_count() {
+  return kRowsInMib * options().mib;
+}
 
- private:
-  static constexpr std::size_t kPage = 4096;
-  std::vector<std::byte> memory_;
-  std::span<Element> elements_;
-};
+const Weight& weight() {
+  static const Weight kWeight{"w", Shape{row_count(), kColumns}, DType::f32};
+  return kWeight;
+}
 
 std::span<const float> values() {
   static const Buffer<float> kValues = [] {
     std::mt19937 random(1);
     std::normal_distribution<float> normal(0.0f, 0.02f);
-    Buffer<float> made(kRows * kColumns);
+    Buffer<float> made(row_count() * kColumns);
     for (float& value : made.elements()) value = normal(random);
     return made;
   }();
@@ -68,7 +59,7 @@ std::span<const float> values() {
 
 /// Where decoders and memcpy write.
 std::span<float> target() {
-  static const Buffer<float> kTarget(kRows * kColumns);
+  static const Buffer<float> kTarget(row_count() * kColumns);
   return kTarget.elements();
 }
 
@@ -95,32 +86,12 @@ struct Stored {
 };
 
 const Piece& all() {
-  static const Piece kAll{&weight(), 0, kRows, kColumns};
+  static const Piece kAll{&weight(), 0, row_count(), kColumns};
   return kAll;
-}
-
-/// Of this thread's processor time: on a shared machine the clock also counts others' turns.
-double now() {
-  timespec time{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-}
-
-template <typename Run>
-double seconds(Run run) {
-  const double begin = now();
-  run();
-  benchmark::ClobberMemory();
-  return now() - begin;
 }
 
 void copy_values() {
   std::memcpy(target().data(), values().data(), values().size() * sizeof(float));
-}
-
-double median(std::vector<double> times) {
-  std::sort(times.begin(), times.end());
-  return times[times.size() / 2];
 }
 
 /// Runs `run` and memcpy in turn.
@@ -128,19 +99,15 @@ template <typename Run>
 void compare(benchmark::State& state, Run run) {
   copy_values();
   run();
-  std::vector<double> runs;
-  std::vector<double> copies;
+  bench::Pairs pairs;
   for (auto _ : state) {
-    runs.push_back(seconds(run));
-    state.SetIterationTime(runs.back());
-    copies.push_back(seconds(copy_values));
+    const double time = bench::seconds(run);
+    state.SetIterationTime(time);
+    pairs.add(time, bench::seconds(copy_values));
   }
   const double bytes = static_cast<double>(values().size() * sizeof(float));
   state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(bytes));
-  state.counters["memcpy"] = benchmark::Counter(bytes / median(copies));
-  state.counters["x_memcpy"] = median(copies) / median(runs);
-  state.counters["x_best"] =
-      *std::min_element(copies.begin(), copies.end()) / *std::min_element(runs.begin(), runs.end());
+  pairs.report(state, "memcpy", bytes);
 }
 
 void analyse(benchmark::State& state, const Codec& codec) {
@@ -164,7 +131,10 @@ void decode(benchmark::State& state, const Codec& codec) {
   if (codec.info().encodes) {
     ValueReport report;
     codec.encode(all(), values(), stored.analysis.get(), stored.out, report);
-  } else {  // f64 is the only one
+  } else if (!codec.info().dense) {
+    // Read only: bytes that make scales of ordinary size, in f16 and in f32.
+    std::memset(stored.out[0].data(), 0x2C, stored.out[0].size());
+  } else {  // f64
     for (std::size_t i = 0; i < values().size(); ++i) {
       const double value = static_cast<double>(values()[i]) * 1.1;
       std::memcpy(stored.out[0].data() + i * sizeof value, &value, sizeof value);
@@ -173,26 +143,17 @@ void decode(benchmark::State& state, const Codec& codec) {
   compare(state, [&] { codec.decode(all(), stored.in, target()); });
 }
 
-void checksum(benchmark::State& state) {
-  compare(state, [] { benchmark::DoNotOptimize(xxh3_128(std::as_bytes(values()))); });
-}
-
-template <typename Body>
-void add(const std::string& name, Body body) {
-  benchmark::RegisterBenchmark(name.c_str(), body)
-      ->UseManualTime()
-      ->Iterations(kRuns)
-      ->Unit(benchmark::kMillisecond);
-}
-
 void add_codecs() {
   for (const Codec* codec : builtin_registry().all()) {
     const std::string id = codec->info().id();
     if (codec->begin_analysis(weight()))
-      add("analyse/" + id, [codec](benchmark::State& state) { analyse(state, *codec); });
+      bench::add("analyse/" + id, options().runs,
+                 [codec](benchmark::State& state) { analyse(state, *codec); });
     if (codec->info().encodes)
-      add("encode/" + id, [codec](benchmark::State& state) { encode(state, *codec); });
-    add("decode/" + id, [codec](benchmark::State& state) { decode(state, *codec); });
+      bench::add("encode/" + id, options().runs,
+                 [codec](benchmark::State& state) { encode(state, *codec); });
+    bench::add("decode/" + id, options().runs,
+               [codec](benchmark::State& state) { decode(state, *codec); });
   }
 }
 
@@ -201,10 +162,7 @@ void add_codecs() {
 
 int main(int argc, char** argv) {
   if (argc == 2 && std::string(argv[1]) == "--self-check") return synps::self_check() ? 0 : 1;
-  synps::add("checksum", synps::checksum);
+  synps::bench::take_options(argc, argv, synps::options());
   synps::add_codecs();
-  benchmark::Initialize(&argc, argv);
-  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
-  benchmark::RunSpecifiedBenchmarks();
-  return 0;
+  return synps::bench::run(argc, argv);
 }

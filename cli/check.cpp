@@ -78,7 +78,7 @@ int run(const Options& options) {
     if (check.problems.empty()) {
       // What only the layout finds is the checkpoint's fault, such as names that collide.
       plan = make_plan(*checkpoint, *check.policy, {.allow_unmatched = options.allow_unmatched});
-      report.plan = report_plan(*plan, *check.policy);
+      report.plan = report_plan(*plan, *check.policy, *checkpoint);
     }
   }
   write_output(options.json ? check_json(report) : check_text(report, options.all, output_width()));

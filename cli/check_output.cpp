@@ -72,8 +72,8 @@ std::string encodings_text(const CheckReport& report, std::size_t width) {
   using enum Table::Align;
   Table table({{"SOURCE", left}, {"WEIGHTS", right}, {"POLICY", left}});
   for (const SourceEncoding& encoding : report.encodings)
-    table.add(
-        {encoding.name, grouped(encoding.weights), std::string(naming_text(encoding.naming))});
+    table.add({short_codec(encoding.name), grouped(encoding.weights),
+               std::string(naming_text(encoding.naming))});
   return table.render(width) + "\n";
 }
 

@@ -22,7 +22,7 @@ std::vector<SourceEncoding> source_encodings(const std::vector<WeightFacts>& wei
     encoding.weights += 1;
     const WeightResolution& resolution = check.resolutions[i];
     if (resolution.keep) continue;
-    if (check.policy->codecs().for_dtype(facts.weight.dtype) == nullptr) {
+    if (source_codec(check.policy->codecs(), facts) == nullptr) {
       encoding.naming = undecodable;
     } else if (resolution.codec == nullptr) {
       if (encoding.naming == not_needed) encoding.naming = open;

@@ -47,7 +47,7 @@ std::string codec_text(const Explanation& explanation) {
     text += " instead of " + short_name(resolution.scheme->format);
   if (explanation.facts)
     return text + fmt::format(", {} for {}", explanation.lossless ? "lossless" : "lossy",
-                              explanation.facts->encoding);
+                              short_name(explanation.facts->encoding));
   return text +
          fmt::format(", {:.4g} bits an element, {}", info.bits_per_weight, lossless_for(info));
 }
@@ -82,10 +82,11 @@ std::string weight_text(const Explanation& explanation, std::size_t width) {
   const WeightFacts& facts = *explanation.facts;
   std::string out;
   if (explanation.support) out += labelled("support", support_text(explanation), width);
-  out += labelled("weight",
-                  fmt::format("{} {}, {}", facts.encoding, facts.weight.shape.to_string(),
-                              exact_bytes(explanation.source_bytes)),
-                  width);
+  out +=
+      labelled("weight",
+               fmt::format("{} {}, {}", short_name(facts.encoding), facts.weight.shape.to_string(),
+                           exact_bytes(explanation.source_bytes)),
+               width);
   if (!explanation.bytes) return out;
   std::string form =
       fmt::format("{}, {}, {}", to_string(explanation.form.encoding),

@@ -10,6 +10,7 @@
 #include "synps/checked.h"
 #include "synps/codec_registry.h"
 #include "synps/error.h"
+#include "synps/plan.h"
 
 namespace synps::cli {
 namespace {
@@ -38,17 +39,22 @@ const SourceTensor& tensor_of(const Checkpoint& checkpoint, const std::string& p
 }
 
 /// Bytes that the weight's entries take in an artifact: packed components are padded, and of
-/// compressed ones only the most that they can take is known.
+/// compressed ones only the most that they can take is known. `codec` is null where nothing decodes
+/// what is kept.
 std::uint64_t artifact_bytes(const Explanation& explanation, const SourceTensor& tensor,
-                             const Codec* codec, bool copied) {
+                             const Codec* codec) {
   const WeightResolution& resolution = explanation.resolution;
   StoredWeight stored;
   stored.weight = tensor.weight;
   stored.scheme = resolution.scheme;
-  if (codec != nullptr) stored.codec = CodecRef::of(codec->info());
-  std::vector<Component> components = {
-      {"values", tensor.weight.dtype, tensor.weight.shape, tensor.bytes, false}};
-  if (!copied) components = codec->components(tensor.weight);
+  std::vector<Component> components;
+  if (codec != nullptr) {
+    stored.codec = CodecRef::of(codec->info());
+    components = codec->components(tensor.weight);
+  } else {
+    stored.weight = kept_weight(tensor);
+    components = {{"values", stored.weight.dtype, stored.weight.shape, tensor.bytes, false}};
+  }
   for (Component& component : components) {
     StoredComponent& next = stored.components.emplace_back();
     next.component = std::move(component);
@@ -75,14 +81,14 @@ void add_weight(Explanation& explanation, const SourceTensor& tensor) {
   if (resolution.needs_scheme && resolution.scheme && !empty)
     if (const Codec* asked = codecs.resolve(resolution.scheme->format))
       explanation.support = asked->supports(tensor.weight);
-  const Codec* source = codecs.for_dtype(tensor.weight.dtype);
+  const Codec* source = source_codec(codecs, weight_facts(tensor));
   const bool copied = empty || resolution.keep || resolution.codec == source;
   if (!resolution.keep && resolution.codec == nullptr) return;
   const Codec* codec = copied ? source : resolution.codec;
   explanation.stored_codec = codec != nullptr ? codec->info().id() : CodecRef::keep().id();
   const Compression compression = empty ? Compression::none : resolution.form.compress.method;
   explanation.bytes_are_bound = compression != Compression::none;
-  explanation.bytes = artifact_bytes(explanation, tensor, codec, copied);
+  explanation.bytes = artifact_bytes(explanation, tensor, codec);
   explanation.lossless = copied || resolution.codec->info().stores_exactly(tensor.weight.dtype);
   explanation.form =
       resolve_packed_form(resolution.form, !copied,
@@ -113,7 +119,7 @@ std::string group_fault(const Policy& policy, const PolicyGroup& group, const st
   for (const SourceTensor& tensor : checkpoint.tensors()) {
     const std::string& name = tensor.weight.path;
     if (name == path || std::binary_search(others.begin(), others.end(), name))
-      members.push_back({tensor.weight, std::string(encoding_name(tensor.weight.dtype))});
+      members.push_back(weight_facts(tensor));
   }
   try {
     policy.resolve(members, {.allow_unmatched = true});
@@ -155,7 +161,7 @@ Explanation explain_weight(const Policy& policy, const SourceTensor& tensor,
   Explanation explanation;
   explanation.policy = &policy;
   explanation.value.path = tensor.weight.path;
-  explanation.facts = {tensor.weight, std::string(encoding_name(tensor.weight.dtype))};
+  explanation.facts = weight_facts(tensor);
   ExplainRequest request;
   request.facts = &*explanation.facts;
   request.compress = compress;

@@ -28,20 +28,17 @@ struct Options {
   bool json = false;
 };
 
-template <typename Input>
-void print(const Input& input, const Options& options) {
-  write_output(options.json ? inspect_json(input)
-                            : inspect_text(input, options.all, output_width()));
-}
-
 int run(const Options& options) {
   const CodecRegistry codecs = registry_with(options.packages);
   if (is_artifact(options.input)) {
     const ArtifactReader artifact(options.input);
-    print(artifact, options);
+    write_output(options.json ? inspect_json(artifact, codecs)
+                              : inspect_text(artifact, codecs, options.all, output_width()));
     log_missing_codecs(artifact, codecs);
   } else {
-    print(open_checkpoint(options.input), options);
+    const Checkpoint checkpoint = open_checkpoint(options.input);
+    write_output(options.json ? inspect_json(checkpoint)
+                              : inspect_text(checkpoint, options.all, output_width()));
   }
   return 0;
 }

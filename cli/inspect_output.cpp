@@ -2,10 +2,15 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <map>
+#include <utility>
+#include <vector>
 
+#include "key_values.h"
 #include "synps/error.h"
 #include "synps/json_writer.h"
+#include "table.h"
 #include "text.h"
 #include "value_list.h"
 #include "weight_report.h"
@@ -48,10 +53,61 @@ void write_components(JsonWriter& json, const ArtifactReader& artifact,
   json.end_array();
 }
 
-std::uint64_t elements_of(const Checkpoint& checkpoint) {
-  std::uint64_t sum = 0;
-  for (const SourceTensor& tensor : checkpoint.tensors()) sum += tensor.weight.shape.elements();
-  return sum;
+/// Weights with the same source encoding.
+struct EncodingTotal {
+  std::string encoding;
+  std::uint64_t weights = 0;
+  std::uint64_t elements = 0;
+  std::uint64_t bytes = 0;
+
+  void add(const SourceTensor& tensor) {
+    weights += 1;
+    elements += tensor.weight.shape.elements();
+    bytes += tensor.bytes;
+  }
+};
+
+/// By falling bytes, then encoding; the last one is the sum of all.
+std::vector<EncodingTotal> totals_by_encoding(const Checkpoint& checkpoint) {
+  std::map<std::string, EncodingTotal> totals;
+  EncodingTotal all;
+  for (const SourceTensor& tensor : checkpoint.tensors()) {
+    if (is_key_value_encoding(tensor.encoding)) continue;
+    EncodingTotal& total = totals[tensor.encoding];
+    total.encoding = tensor.encoding;
+    total.add(tensor);
+    all.add(tensor);
+  }
+  std::vector<EncodingTotal> out;
+  for (auto& entry : totals) out.push_back(std::move(entry.second));
+  std::stable_sort(out.begin(), out.end(), [](const EncodingTotal& a, const EncodingTotal& b) {
+    return a.bytes > b.bytes;
+  });
+  out.push_back(std::move(all));
+  return out;
+}
+
+std::string encoding_totals_text(const std::vector<EncodingTotal>& totals, std::size_t width) {
+  using enum Table::Align;
+  Table table({{"ENCODING", left}, {"WEIGHTS", right}, {"BYTES", right}, {"BITS", right}});
+  for (std::size_t i = 0; i + 1 < totals.size(); ++i)
+    table.add({short_codec(totals[i].encoding), grouped(totals[i].weights),
+               grouped(totals[i].bytes), bits_each(totals[i].bytes, totals[i].elements)});
+  return table.render(width);
+}
+
+void write_encoding_totals(JsonWriter& json, const std::vector<EncodingTotal>& totals) {
+  json.begin_array();
+  for (std::size_t i = 0; i + 1 < totals.size(); ++i) {
+    json.begin_object().key("source").string(totals[i].encoding);
+    json.key("weights").integer(totals[i].weights);
+    json.key("elements").integer(totals[i].elements);
+    json.key("bytes").integer(totals[i].bytes);
+    json.key("bits_per_weight");
+    write_bits(json, totals[i].bytes, totals[i].elements);
+    json.end_object();
+  }
+  json.end_array();
 }
 
 /// "1,234 parameters, 8.51 bits each"
@@ -61,20 +117,17 @@ std::string density(std::uint64_t elements, std::uint64_t bytes) {
 
 }  // namespace
 
-std::string inspect_text(const ArtifactReader& artifact, bool all, std::size_t width) {
-  const WeightReport report = report_artifact(artifact);
-  std::uint64_t elements = 0;
-  std::uint64_t bytes = 0;
-  for (const ReportedWeight& weight : report.weights) {
-    elements += weight.stored->weight.shape.elements();
-    bytes += weight.bytes;
-  }
+std::string inspect_text(const ArtifactReader& artifact, const CodecRegistry& codecs, bool all,
+                         std::size_t width) {
+  const WeightReport report = report_artifact(artifact, codecs);
+  const BitTotal bits = bit_total(report);
   std::string out = fmt::format(
       "{}: artifact, format {}\n"
       "  file     {}\n"
       "  weights  {}: {}\n",
       escape_for_display(artifact.path()), artifact.index().version,
-      exact_bytes(report.artifact_bytes), grouped(report.weights.size()), density(elements, bytes));
+      exact_bytes(report.artifact_bytes), grouped(report.weights.size()),
+      density(bits.elements, bits.bytes));
   out += compression_text(report, 9);
   out += metadata_text(artifact.metadata()) + values_text(artifact.index().values);
   out += "\n" + codec_totals_text(report, width);
@@ -83,12 +136,14 @@ std::string inspect_text(const ArtifactReader& artifact, bool all, std::size_t w
   return out + "\n" + weight_table(weight_lines(report), all, width);
 }
 
-std::string inspect_json(const ArtifactReader& artifact) {
-  const WeightReport report = report_artifact(artifact);
+std::string inspect_json(const ArtifactReader& artifact, const CodecRegistry& codecs) {
+  const WeightReport report = report_artifact(artifact, codecs);
   JsonWriter json;
   json.begin_object().key("kind").string("artifact");
   json.key("version").integer(artifact.index().version);
   json.key("file_bytes").integer(report.artifact_bytes);
+  json.key("bits_per_weight");
+  write_bits(json, bit_total(report).bytes, bit_total(report).elements);
   json.key("metadata");
   write_metadata(json, artifact.metadata());
   json.key("values");
@@ -114,19 +169,23 @@ std::string inspect_json(const ArtifactReader& artifact) {
 std::string inspect_text(const Checkpoint& checkpoint, bool all, std::size_t width) {
   std::uint64_t file_bytes = 0;
   for (const InputFile& file : checkpoint.files()) file_bytes += file.size();
+  const std::vector<EncodingTotal> totals = totals_by_encoding(checkpoint);
   std::string out = fmt::format(
       "{}: checkpoint\n"
       "  files    {}: {}\n"
       "  weights  {}: {}\n",
       escape_for_display(checkpoint.path()), grouped(checkpoint.files().size()),
-      exact_bytes(file_bytes), grouped(checkpoint.tensors().size()),
-      density(elements_of(checkpoint), checkpoint.data_bytes()));
-  out += metadata_text(checkpoint.metadata());
+      exact_bytes(file_bytes), grouped(totals.back().weights),
+      density(totals.back().elements, totals.back().bytes));
+  out += checkpoint.gguf_version() != 0 ? key_values_text(checkpoint)
+                                        : metadata_text(checkpoint.metadata());
+  if (!checkpoint.tensors().empty()) out += "\n" + encoding_totals_text(totals, width);
   std::vector<WeightLine> lines;
   for (const SourceTensor& tensor : checkpoint.tensors()) {
     const Weight& weight = tensor.weight;
-    lines.push_back({weight.path, std::string(encoding_name(weight.dtype)),
-                     weight.shape.to_string(), weight.shape.elements(), tensor.bytes});
+    if (is_key_value_encoding(tensor.encoding)) continue;
+    lines.push_back({weight.path, short_codec(tensor.encoding), weight.shape.to_string(),
+                     weight.shape.elements(), tensor.bytes});
   }
   return out + "\n" + weight_table(lines, all, width);
 }
@@ -135,13 +194,23 @@ std::string inspect_json(const Checkpoint& checkpoint) {
   JsonWriter json;
   json.begin_object().key("kind").string("checkpoint").key("metadata");
   write_metadata(json, checkpoint.metadata());
+  const std::vector<EncodingTotal> totals = totals_by_encoding(checkpoint);
   json.key("data_bytes").integer(checkpoint.data_bytes());
+  json.key("bits_per_weight");
+  write_bits(json, totals.back().bytes, totals.back().elements);
+  json.key("encodings");
+  write_encoding_totals(json, totals);
+  if (checkpoint.gguf_version() != 0) {
+    json.key("gguf_version").integer(checkpoint.gguf_version());
+    json.key("key_values");
+    write_key_values(json, checkpoint);
+  }
   json.key("weights").begin_array();
   for (const SourceTensor& tensor : checkpoint.tensors()) {
     json.begin_object().key("path").string(tensor.weight.path);
     json.key("shape");
     write_shape(json, tensor.weight.shape);
-    json.key("source").string(encoding_name(tensor.weight.dtype));
+    json.key("source").string(tensor.encoding);
     json.key("file").integer(tensor.file);
     json.key("offset").integer(tensor.offset);
     json.key("bytes").integer(tensor.bytes).end_object();

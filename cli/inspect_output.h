@@ -5,12 +5,14 @@
 
 #include "synps/artifact_reader.h"
 #include "synps/checkpoint.h"
+#include "synps/codec_registry.h"
 
 namespace synps::cli {
 
 // What `inspect` prints: docs/cli.md, "inspect".
-std::string inspect_text(const ArtifactReader& artifact, bool all, std::size_t width);
-std::string inspect_json(const ArtifactReader& artifact);
+std::string inspect_text(const ArtifactReader& artifact, const CodecRegistry& codecs, bool all,
+                         std::size_t width);
+std::string inspect_json(const ArtifactReader& artifact, const CodecRegistry& codecs);
 std::string inspect_text(const Checkpoint& checkpoint, bool all, std::size_t width);
 std::string inspect_json(const Checkpoint& checkpoint);
 

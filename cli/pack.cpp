@@ -166,7 +166,7 @@ int dry_run(const Checkpoint& checkpoint, const Plan& plan, const Policy& policy
   output.inputs = checkpoint.inputs();
   for (const FileIdentity& file : protected_files(policy)) output.inputs.push_back(file);
   AtomicFile::check(Os::posix(), options.output, output);
-  WeightReport report = report_plan(plan, policy);
+  WeightReport report = report_plan(plan, policy, checkpoint);
   report.pack_memory = pack_memory(checkpoint, plan);
   workers_within(*report.pack_memory, 1, options.max_memory, checkpoint.path());
   write_output(options.json ? plan_json(report)
@@ -186,7 +186,7 @@ int run(const Options& options, const CommonOptions& common) {
   spdlog::info("{}: writing {}{}", escape_for_display(options.output),
                plan.layout.has_bounds ? "at most " : "", exact_bytes(plan.artifact_bytes));
   const PackReport packed = pack_with_progress(checkpoint, plan, policy, options, common.quiet);
-  WeightReport report = report_plan(plan, policy);
+  WeightReport report = report_plan(plan, policy, checkpoint);
   if (packed.layout) set_true_sizes(report, *packed.layout);
   write_output(options.json ? packed_json(report, packed)
                             : packed_text(report, packed, options, output_width()));

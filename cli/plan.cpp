@@ -51,7 +51,7 @@ int run(const Options& options) {
           "a policy has no say in how an artifact loads",
           "leave out --policy, --compress and --allow-unmatched, or name a checkpoint");
     const ArtifactReader artifact(options.input);
-    print(report_artifact(artifact), options);
+    print(report_artifact(artifact, codecs), options);
     log_missing_codecs(artifact, codecs);
     return 0;
   }
@@ -60,7 +60,7 @@ int run(const Options& options) {
   const Plan plan =
       make_plan(checkpoint, policy, {options.allow_unmatched, compress_request(options.compress)});
   log_warnings(plan);
-  WeightReport report = report_plan(plan, policy);
+  WeightReport report = report_plan(plan, policy, checkpoint);
   report.pack_memory = pack_memory(checkpoint, plan);
   print(report, options);
   return 0;

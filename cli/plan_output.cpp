@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include "key_values.h"
 #include "synps/error.h"
 #include "synps/json_writer.h"
 #include "text.h"
@@ -61,6 +62,10 @@ std::string plan_text(const WeightReport& report, const std::string& input, bool
                         : fmt::format("plan for packing {} under {}\n", escape_for_display(input),
                                       escape_for_display(report.policy_file));
   out += sizes_text(report) + compression_text(report) + loading_text(report);
+  const BitTotal bits = bit_total(report);
+  out += fmt::format("  bits      {} a weight, {} in the source\n",
+                     bits_each(bits.bytes, bits.elements),
+                     bits_each(bits.source_bytes, bits.elements));
   if (report.pack_memory) out += memory_text(*report.pack_memory);
   if (!report.fits) out += "  does not fit\n";
   out += "\n" + codec_totals_text(report, width);
@@ -68,6 +73,7 @@ std::string plan_text(const WeightReport& report, const std::string& input, bool
     out += "\n" + fallbacks;
   out += "\n" + weight_table(weight_lines(report), all, width);
   out += values_text(*report.values);
+  if (report.checkpoint != nullptr) out += key_values_text(*report.checkpoint);
   return out;
 }
 
@@ -83,6 +89,11 @@ std::string plan_json(const WeightReport& report) {
   json.key("fits").boolean(report.fits);
   json.key("compressed");
   write_compression(json, report);
+  const BitTotal bits = bit_total(report);
+  json.key("bits_per_weight");
+  write_bits(json, bits.bytes, bits.elements);
+  json.key("source_bits_per_weight");
+  write_bits(json, bits.source_bytes, bits.elements);
   json.key("pack_memory");
   if (report.pack_memory)
     write_memory(json, *report.pack_memory);
@@ -101,6 +112,10 @@ std::string plan_json(const WeightReport& report) {
   json.end_array();
   json.key("values");
   write_values(json, *report.values);
+  if (report.checkpoint != nullptr && report.checkpoint->gguf_version() != 0) {
+    json.key("key_values");
+    write_key_values(json, *report.checkpoint);
+  }
   json.end_object();
   return json.take() + "\n";
 }

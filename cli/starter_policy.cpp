@@ -56,10 +56,12 @@ class Chooser {
     choice.role = role;
     if (role == Role::not_float) return choice;
     const Weight& weight = facts.weight;
-    choice.reason = weight.shape.elements() == 0                 ? Reason::empty
-                    : codecs_.for_dtype(weight.dtype) == nullptr ? Reason::no_codec
-                    : !is_large(role)                            ? Reason::small
-                                                                 : Reason::preset;
+    const Codec* source = source_codec(codecs_, facts);
+    choice.reason = weight.shape.elements() == 0 ? Reason::empty
+                    : source == nullptr          ? Reason::no_codec
+                    : !source->info().dense      ? Reason::packed
+                    : !is_large(role)            ? Reason::small
+                                                 : Reason::preset;
     if (choice.reason == Reason::preset) choose_format(weight, choice);
     return choice;
   }
@@ -322,12 +324,13 @@ std::vector<std::string> source_formats(const std::vector<WeightFacts>& weights,
   std::set<std::string> out;
   const auto note = [&](std::size_t i, const std::string& format, const std::string& fallback) {
     const WeightChoice& choice = policy.choices[i];
-    const DType source = weights[i].weight.dtype;
-    if (choice.reason == Reason::empty || source == DType::f32) return;
+    if (choice.reason == Reason::empty || weights[i].source() == encoding_name(DType::f32)) return;
     const bool falls_back = !choice.fits && choice.format == format && !fallback.empty();
     const std::string& stored = falls_back ? fallback : format;
-    if (stored == kKeep || codecs.resolve(stored)->info().dense_dtype == source) return;
-    out.insert(weights[i].encoding);
+    const Codec* source = source_codec(codecs, weights[i]);
+    if (stored == kKeep || source == nullptr || codecs.resolve(stored) == source) return;
+    out.insert(source->info().dense ? weights[i].source()
+                                    : CodecRegistry::short_name(source->info()));
   };
   for (const std::size_t i : policy.root) note(i, policy.root_format, policy.root_fallback);
   for (const StarterGroup& group : policy.groups)
@@ -383,7 +386,7 @@ std::uint64_t stored_bytes(const WeightFacts& facts, const std::string& format,
 }
 
 std::uint64_t source_bytes(const WeightFacts& facts) {
-  return facts.weight.shape.bytes(facts.weight.dtype).value_or(0);
+  return facts.bytes != 0 ? facts.bytes : facts.weight.shape.bytes(facts.weight.dtype).value_or(0);
 }
 
 }  // namespace synps::cli

@@ -30,6 +30,7 @@ struct WeightChoice {
     preset,
     small,     ///< kept: norms, biases and the like
     no_codec,  ///< kept: nothing here decodes the source
+    packed,    ///< kept: in blocks already, of which a second encoding would lose more
     empty,     ///< kept: no elements
     no_gain,   ///< rows so short that the format takes about as much as 16 bits
     name,      ///< kept: another tensor has a name that its components would get

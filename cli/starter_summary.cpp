@@ -77,7 +77,8 @@ std::string StarterSummary::shapes(const Members& members) const {
 
 std::string StarterSummary::encodings(const Members& members) const {
   std::map<std::string, std::uint64_t> sums;
-  for (const std::size_t i : members) sums[weights_[i].encoding] += source_bytes(weights_[i]);
+  for (const std::size_t i : members)
+    sums[short_codec(weights_[i].encoding)] += source_bytes(weights_[i]);
   std::vector<std::string> names;
   for (const auto& entry : by_weight(sums)) names.push_back(entry.first);
   return joined(names);
@@ -132,7 +133,8 @@ std::vector<std::string> StarterSummary::lists(const std::vector<Members>& sets)
   for (std::size_t i = 0; i < weights_.size(); ++i) {
     if (dtype_is_float(weights_[i].weight.dtype) != floats) continue;
     std::string key;
-    if (set_of[i] != kNone) key = std::to_string(set_of[i]) + " " + weights_[i].encoding;
+    if (set_of[i] != kNone)
+      key = std::to_string(set_of[i]) + " " + short_codec(weights_[i].encoding);
     items.push_back({weights_[i].weight.path, std::move(key)});
     weight_of.push_back(i);
   }
@@ -157,9 +159,9 @@ std::string StarterSummary::list(const std::vector<PathGroup>& rows) const {
   }
   std::string out;
   for (std::size_t r = 0; r < listed; ++r)
-    out += fmt::format("#   {}{}  {} {}\n", patterns[r],
-                       std::string(width - display_width(patterns[r]), ' '),
-                       brief_shapes(rows[r].members), weights_[rows[r].members.front()].encoding);
+    out += fmt::format(
+        "#   {}{}  {} {}\n", patterns[r], std::string(width - display_width(patterns[r]), ' '),
+        brief_shapes(rows[r].members), short_codec(weights_[rows[r].members.front()].encoding));
   std::uint64_t rest = 0;
   for (std::size_t r = listed; r < rows.size(); ++r) rest += rows[r].members.size();
   if (rest != 0) out += fmt::format("#   and {}\n", counted(rest, "more weight"));
@@ -172,16 +174,18 @@ std::string StarterSummary::table_of_encodings() const {
   };
   std::map<std::string, Total> totals;
   for (const WeightFacts& facts : weights_) {
-    Total& total = totals[facts.encoding];
+    Total& total = totals[short_codec(facts.encoding)];
     ++total.weights;
     total.elements += facts.weight.shape.elements();
     total.bytes += source_bytes(facts);
   }
+  std::size_t widest = 9;
+  for (const auto& each : totals) widest = std::max(widest, each.first.size());
   std::string out;
   for (const auto& [encoding, total] : totals)
-    out +=
-        fmt::format("#     {:<9} {:>15} {:>25}   {}\n", encoding, counted(total.weights, "tensor"),
-                    counted(total.elements, "element"), human_bytes(total.bytes));
+    out += fmt::format("#     {:<{}} {:>15} {:>25}   {}\n", encoding, widest,
+                       counted(total.weights, "tensor"), counted(total.elements, "element"),
+                       human_bytes(total.bytes));
   return out;
 }
 

@@ -167,6 +167,8 @@ std::string Writer::kept_title(Role role, Reason reason, const Members& members)
   switch (reason) {
     case Reason::no_codec:
       return start + " No codec here decodes that.";
+    case Reason::packed:
+      return start + " Packed already: encoding them again would lose more.";
     case Reason::empty:
       return start + " Nothing in them to store.";
     case Reason::no_gain:

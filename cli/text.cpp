@@ -52,6 +52,14 @@ std::string bits_each(std::uint64_t bytes, std::uint64_t elements) {
   return fmt::format("{:.2f}", 8.0 * static_cast<double>(bytes) / static_cast<double>(elements));
 }
 
+std::string short_codec(const std::string& id) {
+  const std::size_t colon = id.find(':');
+  if (colon == std::string::npos) return id;
+  return std::string_view(id).substr(0, colon) == std::string_view(id).substr(colon + 1)
+             ? id.substr(0, colon)
+             : id;
+}
+
 std::string brief_number(double value) {
   return fmt::format("{:.4g}", value);
 }

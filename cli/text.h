@@ -25,6 +25,9 @@ std::string percent(std::uint64_t part, std::uint64_t whole);
 /// Bits that each of `elements` takes, with two decimals; "-" when there are none.
 std::string bits_each(std::uint64_t bytes, std::uint64_t elements);
 
+/// `package:export` as short as a policy may write it: "q8_0" for "q8_0:q8_0".
+std::string short_codec(const std::string& id);
+
 /// Four significant digits, in scientific notation when far from 1.
 std::string brief_number(double value);
 

@@ -33,20 +33,32 @@ std::string compression_text(const ReportedWeight& weight) {
 std::string encodings(const ReportedWeight& weight) {
   const StoredWeight& stored = *weight.stored;
   std::string text = stored.form.encoding.kind == Encoding::Kind::keep_as_stored
-                         ? stored.source + " kept as stored"
-                         : stored.source + " -> " + short_codec(stored.codec.id());
+                         ? short_codec(stored.source) + " kept as stored"
+                         : short_codec(stored.source) + " -> " + short_codec(stored.codec.id());
   if (weight.fallback) text += " instead of " + short_codec(stored.scheme->format);
   return text;
 }
 
+/// Bytes that the checkpoint had; 0 when they were blocks that nothing here knows.
+std::uint64_t source_bytes(const StoredWeight& stored, const CodecRegistry& codecs) {
+  const Weight& weight = stored.weight;
+  if (stored.form.encoding.kind == Encoding::Kind::keep_as_stored)
+    return stored.components.front().component.bytes;
+  if (stored.source == encoding_name(weight.dtype))
+    return weight.shape.bytes(weight.dtype).value_or(0);
+  const Codec* codec = source_codec(codecs, {weight, stored.source});
+  if (codec == nullptr || !codec->supports(weight).ok) return 0;
+  std::uint64_t sum = 0;
+  for (const Component& component : codec->components(weight)) sum += component.bytes;
+  return sum;
+}
+
 }  // namespace
 
-std::string short_codec(const std::string& id) {
-  const std::size_t colon = id.find(':');
-  if (colon == std::string::npos) return id;
-  return std::string_view(id).substr(0, colon) == std::string_view(id).substr(colon + 1)
-             ? id.substr(0, colon)
-             : id;
+std::uint64_t elements_of(const StoredWeight& stored) noexcept {
+  const std::uint64_t elements = stored.weight.shape.elements();
+  const GgufType* type = stored.codec.is_keep() ? gguf_type_of_encoding(stored.source) : nullptr;
+  return type == nullptr ? elements : elements / type->block_bytes * type->block_elements;
 }
 
 CompressRequest compression_of(const StoredWeight& weight) noexcept {
@@ -71,8 +83,9 @@ CompressionTotal compression_total(const WeightReport& report) noexcept {
   return total;
 }
 
-WeightReport report_plan(const Plan& plan, const Policy& policy) {
+WeightReport report_plan(const Plan& plan, const Policy& policy, const Checkpoint& checkpoint) {
   WeightReport report;
+  report.checkpoint = &checkpoint;
   report.policy_file = policy.file();
   for (const PlannedWeight& planned : plan.weights) {
     ReportedWeight weight;
@@ -99,12 +112,12 @@ WeightReport report_plan(const Plan& plan, const Policy& policy) {
   return report;
 }
 
-WeightReport report_artifact(const ArtifactReader& artifact) {
+WeightReport report_artifact(const ArtifactReader& artifact, const CodecRegistry& codecs) {
   WeightReport report;
   for (const StoredWeight& stored : artifact.index().weights) {
     ReportedWeight weight;
     weight.stored = &stored;
-    weight.source_bytes = stored.weight.shape.bytes(stored.weight.dtype).value_or(0);
+    weight.source_bytes = source_bytes(stored, codecs);
     for (const StoredComponent& component : stored.components)
       weight.bytes += component.stored_bytes;
     weight.policy = format_policy(stored);

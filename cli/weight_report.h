@@ -9,6 +9,7 @@
 #include "synps/memory.h"
 #include "synps/plan.h"
 #include "synps/policy.h"
+#include "text.h"
 
 namespace synps::cli {
 
@@ -37,6 +38,7 @@ struct WeightReport {
   std::uint64_t conversion_bytes = 0;
   bool fits = true;
   bool sizes_are_bounds = false;  ///< some weight's bytes are bounds, and so artifact_bytes is one
+  const Checkpoint* checkpoint = nullptr;            ///< null for an artifact that exists
   std::optional<MemoryNeed> pack_memory{};           ///< what packing takes; none for an artifact
   const std::vector<ValueScheme>* values = nullptr;  ///< schemes for values that are not weights
 };
@@ -52,15 +54,15 @@ CompressionTotal compression_total(const WeightReport& report) noexcept;
 /// How the weight's components are stored: "none", "zstd:3".
 CompressRequest compression_of(const StoredWeight& weight) noexcept;
 
-WeightReport report_plan(const Plan& plan, const Policy& policy);
+WeightReport report_plan(const Plan& plan, const Policy& policy, const Checkpoint& checkpoint);
 /// Replaces what a plan's report says of sizes by what they turned out to be. `written` outlives
 /// it.
 void set_true_sizes(WeightReport& report, const ArtifactLayout& written);
 /// What loading the artifact does.
-WeightReport report_artifact(const ArtifactReader& artifact);
+WeightReport report_artifact(const ArtifactReader& artifact, const CodecRegistry& codecs);
 
-/// `package:export` as short as a policy may write it: "q8_0" for "q8_0:q8_0".
-std::string short_codec(const std::string& id);
+/// Elements of a weight; of one that is kept as rows of bytes, what the source's blocks hold.
+std::uint64_t elements_of(const StoredWeight& stored) noexcept;
 
 /// One line for people about what becomes of a weight: encodings, loss, form, and the policy.
 std::string describe(const ReportedWeight& weight);

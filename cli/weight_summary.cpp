@@ -33,7 +33,7 @@ std::vector<CodecTotal> totals_by_codec(const WeightReport& report) {
     total.codec = stored.codec.id();
     total.lossless = stored.lossless;
     total.weights += 1;
-    total.elements += stored.weight.shape.elements();
+    total.elements += elements_of(stored);
     total.source_bytes += weight.source_bytes;
     total.bytes += weight.bytes;
   }
@@ -61,6 +61,17 @@ std::vector<FallbackGroup> fallback_groups(const WeightReport& report) {
   std::vector<FallbackGroup> out;
   for (auto& entry : groups) out.push_back(std::move(entry.second));
   return out;
+}
+
+BitTotal bit_total(const WeightReport& report) {
+  BitTotal total;
+  for (const ReportedWeight& weight : report.weights) {
+    if (is_key_value_encoding(weight.stored->source)) continue;
+    total.elements += elements_of(*weight.stored);
+    total.source_bytes += weight.source_bytes;
+    total.bytes += weight.bytes;
+  }
+  return total;
 }
 
 std::string codec_totals_text(const WeightReport& report, std::size_t width) {
@@ -130,7 +141,7 @@ std::vector<WeightLine> weight_lines(const WeightReport& report) {
   for (const ReportedWeight& weight : report.weights) {
     const Weight& logical = weight.stored->weight;
     lines.push_back({logical.path, describe(weight), logical.shape.to_string(),
-                     logical.shape.elements(), weight.bytes});
+                     elements_of(*weight.stored), weight.bytes});
   }
   return lines;
 }
@@ -143,6 +154,9 @@ void write_codec_totals(JsonWriter& json, const WeightReport& report) {
     json.key("weights").integer(total.weights);
     json.key("source_bytes").integer(total.source_bytes);
     json.key("bytes").integer(total.bytes);
+    json.key("elements").integer(total.elements);
+    json.key("bits_per_weight");
+    write_bits(json, total.bytes, total.elements);
     json.end_object();
   }
   json.end_array();
@@ -165,6 +179,13 @@ void write_fallbacks(JsonWriter& json, const std::vector<FallbackGroup>& groups)
 
 void write_fallbacks(JsonWriter& json, const WeightReport& report) {
   write_fallbacks(json, fallback_groups(report));
+}
+
+void write_bits(JsonWriter& json, std::uint64_t bytes, std::uint64_t elements) {
+  if (elements == 0)
+    json.null();
+  else
+    json.number(8 * static_cast<double>(bytes) / static_cast<double>(elements));
 }
 
 void write_shape(JsonWriter& json, const Shape& shape) {

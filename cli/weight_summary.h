@@ -32,6 +32,14 @@ struct FallbackGroup {
 /// By codec and row length.
 std::vector<FallbackGroup> fallback_groups(const WeightReport& report);
 
+/// Of weights, key-values of the source left out.
+struct BitTotal {
+  std::uint64_t elements = 0;
+  std::uint64_t source_bytes = 0;
+  std::uint64_t bytes = 0;
+};
+BitTotal bit_total(const WeightReport& report);
+
 // Parts of a report for people.
 /// What compression comes to, behind a label of `width` columns; "" where nothing is compressed.
 std::string compression_text(const WeightReport& report, std::size_t width = 10);
@@ -47,6 +55,8 @@ void write_fallbacks(JsonWriter& json, const std::vector<FallbackGroup>& groups)
 void write_fallbacks(JsonWriter& json, const WeightReport& report);
 /// The fields of a weight that plan and inspect share, inside an object.
 void write_weight_fields(JsonWriter& json, const ReportedWeight& weight);
+/// Bits that each of `elements` takes; null when there are none.
+void write_bits(JsonWriter& json, std::uint64_t bytes, std::uint64_t elements);
 void write_shape(JsonWriter& json, const Shape& shape);
 
 }  // namespace synps::cli

@@ -105,7 +105,7 @@ bool Answer::is_beyond_policies() {
     say(
         fmt::format("It holds {} values, which are not floats: such weights are kept as stored "
                     "whatever the policy says.",
-                    facts.encoding));
+                    short_codec(facts.encoding)));
     return true;
   }
   if (facts.weight.shape.elements() != 0) return false;
@@ -205,24 +205,24 @@ bool Answer::say_codec_cannot() {
 /// Whether the file must name the source encoding first.
 bool Answer::lacks_declaration() const {
   if (wanted_.codec == nullptr || !explanation_.facts) return false;
-  // A format names the dtype that its codec stores.
-  if (wanted_.codec->info().dense_dtype == explanation_.facts->weight.dtype) return false;
+  // A format names the encoding that its codec stores.
+  if (wanted_.codec == source_codec(policy_.codecs(), *explanation_.facts)) return false;
   return !policy_.declares(explanation_.facts->encoding);
 }
 
 bool Answer::say_source_cannot() {
   if (wanted_.codec == nullptr || !explanation_.facts) return false;
   const WeightFacts& facts = *explanation_.facts;
-  if (policy_.codecs().for_dtype(facts.weight.dtype) == nullptr) {
+  if (source_codec(policy_.codecs(), facts) == nullptr) {
     say(fmt::format("Nothing here decodes its source encoding {}: it can only be kept as stored.",
-                    facts.encoding));
+                    short_codec(facts.encoding)));
     return true;
   }
   if (lacks_declaration())
     say(
         fmt::format("The policy does not name its source encoding {}: add it to the `formats` of "
                     "[myelin].",
-                    facts.encoding));
+                    short_codec(facts.encoding)));
   return false;
 }
 

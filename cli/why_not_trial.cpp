@@ -177,9 +177,8 @@ bool is_stored_as(const Explanation& explanation, const std::string& format) {
   if (!explanation.facts)
     return resolution.codec != nullptr && resolution.codec->info().id() == format;
   if (explanation.stored_codec != format) return false;
-  return keeps ||
-         (explanation.policy->codecs().for_dtype(explanation.facts->weight.dtype) != nullptr &&
-          explanation.policy->declares(explanation.facts->encoding));
+  return keeps || (source_codec(explanation.policy->codecs(), *explanation.facts) != nullptr &&
+                   explanation.policy->declares(explanation.facts->encoding));
 }
 
 }  // namespace synps::cli

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "block_scales.h"
 #include "code_path.h"
 #include "codec_layout.h"
 #include "float_bits.h"
@@ -27,16 +28,16 @@ inline float inverse_scale(float d) noexcept {
 }
 
 /// A GGUF block layout: a row is a sequence of blocks of kElements elements and kBytes bytes, each
-/// with an f16 scale of its own; one component, `blocks`. `Format` provides
+/// with scales of its own; one component, `blocks`. `Format` provides
 ///   kElements, kBytes
 ///   info()
-///   static std::uint16_t encode(const Values&, std::byte*)  returns the stored f16 scale
+///   static BlockScales encode(const Values&, std::byte*)
 ///   static void decode(const std::byte*, Values&)
 ///   static std::size_t fast_encode(const float*, std::size_t blocks, std::byte*)
 ///   static std::size_t fast_decode(const std::byte*, std::size_t blocks, float*)
-/// with Values = std::array<float, kElements>. The values that encode() gets are finite. The last
-/// two are what simd/kernels.h calls kernels: they do a part of the run, for which there is nothing
-/// to report.
+/// with Values = std::array<float, kElements>. A format without encode() is only read. The values
+/// that encode() gets are finite. The last two are what simd/kernels.h calls kernels: they do a
+/// part of the run, for which there is nothing to report.
 template <typename Format>
 class BlockCodec final : public Codec {
  public:
@@ -61,9 +62,13 @@ class BlockCodec final : public Codec {
 
   void encode(const Piece& piece, std::span<const float> values, const Analysis*,
               std::span<const std::span<std::byte>> out, ValueReport& report) const override {
-    const std::size_t blocks = values.size() / kElements;
-    assert(values.size() % kElements == 0 && out[0].size() == blocks * kBytes);
-    encode_run(values.data(), blocks, piece.first_element, out[0].data(), report);
+    if constexpr (kEncodes) {
+      const std::size_t blocks = values.size() / kElements;
+      assert(values.size() % kElements == 0 && out[0].size() == blocks * kBytes);
+      encode_run(values.data(), blocks, piece.first_element, out[0].data(), report);
+    } else {
+      throw_read_only(info_, "choose a codec that encodes, or keep the weight as it is stored");
+    }
   }
 
   void decode(const Piece&, std::span<const std::span<const std::byte>> in,
@@ -79,6 +84,10 @@ class BlockCodec final : public Codec {
   }
 
  private:
+  static constexpr bool kEncodes = requires(const Values& values, std::byte* out) {
+    Format::encode(values, out);
+  };
+
   void encode_run(const float* values, std::size_t blocks, std::uint64_t first, std::byte* out,
                   ValueReport& report) const {
     for (std::size_t b = 0; b < blocks;) {
@@ -98,9 +107,9 @@ class BlockCodec final : public Codec {
       report.non_finite.add(first + i, block[i]);
       block[i] = 0;
     }
-    const std::uint16_t scale = Format::encode(block, out);
-    if ((scale & kF16Magnitude) == kF16Infinity) note_overflow(block, first, report);
-    if ((scale & kF16Magnitude) == 0) note_underflow(block, first, report);
+    const BlockScales scales = Format::encode(block, out);
+    if (scales.overflow()) note_overflow(block, first, report);
+    if (scales.zero()) note_underflow(block, first, report);
   }
 
   void decode_run(const std::byte* in, std::size_t blocks, float* out) const {

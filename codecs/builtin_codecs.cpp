@@ -6,8 +6,21 @@
 #include "f16.h"
 #include "f32.h"
 #include "f64.h"
+#include "iq4_nl.h"
+#include "iq4_xs.h"
+#include "mxfp4.h"
+#include "q2_k.h"
+#include "q3_k.h"
 #include "q4_0.h"
+#include "q4_1.h"
+#include "q4_k.h"
+#include "q5_0.h"
+#include "q5_1.h"
+#include "q5_k.h"
+#include "q6_k.h"
 #include "q8_0.h"
+#include "q8_1.h"
+#include "q8_k.h"
 #include "ternary.h"
 #include "ternary_absmean.h"
 #include "ternary_planes.h"
@@ -25,6 +38,19 @@ std::vector<std::shared_ptr<const Codec>> make_codecs(CodePath path) {
       make_f64(path),
       make_q8_0(path),
       make_q4_0(path),
+      make_q4_1(path),
+      make_q5_0(path),
+      make_q5_1(path),
+      make_q8_1(path),
+      make_q2_k(path),
+      make_q3_k(path),
+      make_q4_k(path),
+      make_q5_k(path),
+      make_q6_k(path),
+      make_q8_k(path),
+      make_iq4_nl(path),
+      make_iq4_xs(path),
+      make_mxfp4(path),
       make_ternary(path),
       make_ternary_absmean(path),
       make_ternary_planes(path),

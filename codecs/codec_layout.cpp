@@ -70,6 +70,14 @@ Support supports_whole_rows(const Weight& weight, const std::string& codec) {
                   weight.shape.columns(), kLongestWholeRow, codec));
 }
 
+void throw_read_only(const CodecInfo& info, std::string hint) {
+  Problem problem;
+  problem.code = ErrorCode::usage;
+  problem.what = fmt::format("{} is only read, never written", info.id());
+  problem.hint = std::move(hint);
+  throw Error(std::move(problem));
+}
+
 std::vector<DType> dtypes_exact_in_f32() {
   return {DType::f4,      DType::f6_e2m3, DType::f6_e3m2,     DType::f8_e5m2,
           DType::f8_e4m3, DType::f8_e8m0, DType::f8_e4m3fnuz, DType::f8_e5m2fnuz,

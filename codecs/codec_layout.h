@@ -35,6 +35,9 @@ inline constexpr std::uint64_t kLongestWholeRow = std::uint64_t{1} << 24;
 /// The same for such a codec.
 Support supports_whole_rows(const Weight& weight, const std::string& codec);
 
+/// What a codec says that only reads, when it is to encode: Error(usage).
+[[noreturn]] void throw_read_only(const CodecInfo& info, std::string hint);
+
 /// The floating-point dtypes whose every value f32 holds.
 std::vector<DType> dtypes_exact_in_f32();
 

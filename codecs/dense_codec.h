@@ -13,7 +13,6 @@
 #include "simd/kernels.h"
 #include "simd/streaming.h"
 #include "synps/codec.h"
-#include "synps/error.h"
 
 namespace synps {
 
@@ -57,11 +56,7 @@ class DenseCodec final : public Codec {
                  out[0].data() + plain * sizeof(Bits), simd::Stores::streamed, report);
       if (plain < values.size()) simd::finish_streaming();
     } else {
-      Problem problem;
-      problem.code = ErrorCode::usage;
-      problem.what = info_.id() + " is only read, never written";
-      problem.hint = "choose f32";
-      throw Error(std::move(problem));
+      throw_read_only(info_, "choose f32");
     }
   }
 

@@ -27,7 +27,7 @@ struct Q4Format {
     return info;
   }
 
-  static std::uint16_t encode(const Values& values, std::byte* out) noexcept {
+  static BlockScales encode(const Values& values, std::byte* out) noexcept {
     float largest = 0;  // the first value of the largest magnitude, with its sign
     for (const float value : values)
       if (std::fabs(value) > std::fabs(largest)) largest = value;
@@ -40,7 +40,7 @@ struct Q4Format {
     }
     const std::uint16_t scale = f16_from_f32(d);
     store(out, scale);
-    return scale;
+    return {scale};
   }
 
   static void decode(const std::byte* in, Values& values) noexcept {

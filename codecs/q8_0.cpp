@@ -25,7 +25,7 @@ struct Q8Format {
     return info;
   }
 
-  static std::uint16_t encode(const Values& values, std::byte* out) noexcept {
+  static BlockScales encode(const Values& values, std::byte* out) noexcept {
     float largest = 0;
     for (const float value : values) largest = std::max(largest, std::fabs(value));
     const float d = largest / 127.0f;
@@ -34,7 +34,7 @@ struct Q8Format {
       store(out + 2 + i, static_cast<std::int8_t>(round_half_away(values[i] * inverse)));
     const std::uint16_t scale = f16_from_f32(d);
     store(out, scale);
-    return scale;
+    return {scale};
   }
 
   static void decode(const std::byte* in, Values& values) noexcept {

@@ -34,14 +34,14 @@ struct Tq1Format {
     return info;
   }
 
-  static std::uint16_t encode(const Values& values, std::byte* out) noexcept {
+  static BlockScales encode(const Values& values, std::byte* out) noexcept {
     const TritBlock block(values);
     std::byte* to = out;
     for (const Section& section : kSections)
       for (std::size_t m = 0; m < section.stride; ++m) *to++ = pack(block, section, m);
     const std::uint16_t scale = f16_from_f32(block.d);
     store(out + kScaleAt, scale);
-    return scale;
+    return {scale};
   }
 
   static void decode(const std::byte* in, Values& values) noexcept {

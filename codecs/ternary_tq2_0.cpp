@@ -25,13 +25,13 @@ struct Tq2Format {
     return info;
   }
 
-  static std::uint16_t encode(const Values& values, std::byte* out) noexcept {
+  static BlockScales encode(const Values& values, std::byte* out) noexcept {
     const TritBlock block(values);
     pack_group(block.trits.data(), out);
     pack_group(block.trits.data() + kGroupElements, out + kGroupBytes);
     const std::uint16_t scale = f16_from_f32(block.d);
     store(out + kScaleAt, scale);
-    return scale;
+    return {scale};
   }
 
   static void decode(const std::byte* in, Values& values) noexcept {

@@ -1,6 +1,12 @@
 #include "synps/hash.h"
 
 #include <xxhash.h>
+// The library's plain functions are compiled for the oldest x86-64; these look at the processor.
+#if defined(__x86_64__) && __has_include(<xxh_x86dispatch.h>)
+#define XXH_DISPATCH_DISABLE_REPLACE
+#include <xxh_x86dispatch.h>
+#define SYNPS_XXH_DISPATCH 1
+#endif
 
 #include <cstring>
 #include <new>
@@ -17,6 +23,33 @@ Digest canonical(XXH128_hash_t hash) noexcept {
   return digest;
 }
 
+#ifdef SYNPS_XXH_DISPATCH
+/// The first call looks at the processor and writes down what it found, unguarded: so it is made
+/// once, before any other.
+void choose_kernel() noexcept {
+  static const XXH128_hash_t once = XXH3_128bits_dispatch("", 0);
+  static_cast<void>(once);
+}
+
+XXH128_hash_t hash_bytes(const void* bytes, std::size_t size) noexcept {
+  choose_kernel();
+  return XXH3_128bits_dispatch(bytes, size);
+}
+
+void hash_update(XXH3_state_t* state, const void* bytes, std::size_t size) noexcept {
+  choose_kernel();
+  XXH3_128bits_update_dispatch(state, bytes, size);
+}
+#else
+XXH128_hash_t hash_bytes(const void* bytes, std::size_t size) noexcept {
+  return XXH3_128bits(bytes, size);
+}
+
+void hash_update(XXH3_state_t* state, const void* bytes, std::size_t size) noexcept {
+  XXH3_128bits_update(state, bytes, size);
+}
+#endif
+
 int hex_value(char c) noexcept {
   if (c >= '0' && c <= '9') return c - '0';
   if (c >= 'a' && c <= 'f') return c - 'a' + 10;
@@ -26,7 +59,7 @@ int hex_value(char c) noexcept {
 }  // namespace
 
 Digest xxh3_128(std::span<const std::byte> bytes) noexcept {
-  return canonical(XXH3_128bits(bytes.data(), bytes.size()));
+  return canonical(hash_bytes(bytes.data(), bytes.size()));
 }
 
 std::string to_hex(const Digest& digest) {
@@ -75,7 +108,7 @@ void Hasher::reset() noexcept {
 }
 
 void Hasher::update(std::span<const std::byte> bytes) noexcept {
-  XXH3_128bits_update(state_->xxh, bytes.data(), bytes.size());
+  hash_update(state_->xxh, bytes.data(), bytes.size());
 }
 
 Digest Hasher::digest() const noexcept {

@@ -99,13 +99,13 @@ JsonWriter& JsonWriter::string(std::string_view value) {
 
 JsonWriter& JsonWriter::integer(std::uint64_t value) {
   separate();
-  text_ += fmt::format("{}", value);
+  text_ += value == 0 && std::signbit(value) ? "-0.0" : fmt::format("{}", value);
   return *this;
 }
 
 JsonWriter& JsonWriter::signed_integer(std::int64_t value) {
   separate();
-  text_ += fmt::format("{}", value);
+  text_ += value == 0 && std::signbit(value) ? "-0.0" : fmt::format("{}", value);
   return *this;
 }
 
@@ -124,7 +124,7 @@ JsonWriter& JsonWriter::null() {
 JsonWriter& JsonWriter::number(double value) {
   if (!std::isfinite(value)) return null();
   separate();
-  text_ += fmt::format("{}", value);
+  text_ += value == 0 && std::signbit(value) ? "-0.0" : fmt::format("{}", value);
   return *this;
 }
 

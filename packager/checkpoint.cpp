@@ -19,6 +19,10 @@ void take_tensors(SafetensorsHeader& header, std::size_t file, std::vector<Sourc
   for (SafetensorsEntry& entry : header.entries) {
     SourceTensor& tensor = tensors.emplace_back();
     tensor.weight = {std::move(entry.name), std::move(entry.shape), entry.dtype};
+    tensor.encoding = encoding_name(entry.dtype);
+    const unsigned bits = dtype_bits(entry.dtype);
+    tensor.block_elements = bits % 8 == 0 ? 1 : 8;  // whole bytes, whatever the dtype
+    tensor.block_bytes = bits % 8 == 0 ? bits / 8 : bits;
     tensor.file = file;
     tensor.offset = header.data_start + entry.begin;
     tensor.bytes = entry.end - entry.begin;
@@ -31,27 +35,43 @@ Checkpoint Checkpoint::open(const std::string& path, Os& os) {
   Checkpoint checkpoint;
   checkpoint.path_ = path;
   const std::string source = is_folder(os, path) ? checkpoint_in_folder(os, path) : path;
-
-  std::vector<CheckpointFile> files;
-  if (source.ends_with(".index.json")) {
-    const InputFile index(os, source);
-    files = open_shards(index);
-    checkpoint.inputs_.push_back(index.identity());
-  } else {
-    files.push_back(open_checkpoint_file(os, source, source));
-  }
-
-  checkpoint.metadata_ = merge_metadata(files, source);
-  checkpoint.files_.reserve(files.size());
-  for (CheckpointFile& file : files) {
-    take_tensors(file.header, checkpoint.files_.size(), checkpoint.tensors_);
-    checkpoint.inputs_.push_back(file.file.identity());
-    checkpoint.files_.push_back(std::move(file.file));
-  }
+  if (opens_as_gguf(os, source))
+    checkpoint.open_gguf(source, os);
+  else
+    checkpoint.open_safetensors(source, os);
   std::sort(
       checkpoint.tensors_.begin(), checkpoint.tensors_.end(),
       [](const SourceTensor& a, const SourceTensor& b) { return a.weight.path < b.weight.path; });
   return checkpoint;
+}
+
+void Checkpoint::open_safetensors(const std::string& source, Os& os) {
+  std::vector<CheckpointFile> files;
+  if (source.ends_with(".index.json")) {
+    const InputFile index(os, source);
+    files = open_shards(index);
+    inputs_.push_back(index.identity());
+  } else {
+    files.push_back(open_checkpoint_file(os, source, source));
+  }
+
+  metadata_ = merge_metadata(files, source);
+  files_.reserve(files.size());
+  for (CheckpointFile& file : files) {
+    take_tensors(file.header, files_.size(), tensors_);
+    inputs_.push_back(file.file.identity());
+    files_.push_back(std::move(file.file));
+  }
+}
+
+Weight kept_weight(const SourceTensor& tensor) {
+  if (tensor.encoding == encoding_name(tensor.weight.dtype) ||
+      is_key_value_encoding(tensor.encoding))
+    return tensor.weight;
+  std::vector<std::uint64_t> extents = tensor.weight.shape.extents();
+  if (extents.empty()) extents.push_back(1);
+  extents.back() = tensor.bytes_of(tensor.weight.shape.columns());
+  return {tensor.weight.path, Shape(std::move(extents)), DType::u8};
 }
 
 std::uint64_t Checkpoint::data_bytes() const noexcept {

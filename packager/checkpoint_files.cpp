@@ -3,9 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <system_error>
 #include <utility>
+
+#include "checkpoint_kind.h"
+#include "gguf_parts.h"
+#include "synps/gguf.h"
 
 namespace synps {
 namespace {
@@ -58,7 +63,35 @@ std::string folder_hint(const std::vector<std::string>& names,
   return safetensors.empty() ? "" : "name the file that is meant";
 }
 
+/// The names of GGUF checkpoints; of one in parts, its first part's that is there.
+std::vector<std::string> gguf_names(const std::vector<std::string>& names) {
+  std::vector<std::string> checkpoints;
+  std::string parts_of;  // the last one, by the name of its part 1
+  for (const std::string& name : names) {
+    if (!name.ends_with(".gguf")) continue;
+    const auto part = parse_gguf_part_name(name);
+    std::string first = part ? part->part(1) : std::string();
+    // Sorted by name: parts of one checkpoint follow each other.
+    if (!part || first != parts_of) checkpoints.push_back(name);
+    parts_of = std::move(first);
+  }
+  return checkpoints;
+}
+
 }  // namespace
+
+bool opens_as_gguf(Os& os, const std::string& path) {
+  if (path.ends_with(".index.json")) return false;
+  const InputFile file(os, path);
+  std::array<char, kKindBytes> buffer;
+  const auto size = std::min<std::uint64_t>(buffer.size(), file.size());
+  file.read(0, std::as_writable_bytes(std::span(buffer)).first(size));
+  const std::string_view head(buffer.data(), size);
+  if (is_gguf(head)) return true;
+  if (!path.ends_with(".gguf")) return false;
+  refuse_other_kinds(head, path, "a GGUF file");
+  return true;
+}
 
 std::string join_path(const std::string& folder, const std::string& name) {
   if (folder.empty() || folder.ends_with('/')) return folder + name;
@@ -85,13 +118,22 @@ std::string checkpoint_in_folder(Os& os, const std::string& folder) {
   std::copy_if(names.begin(), names.end(), std::back_inserter(safetensors),
                [](const std::string& name) { return name.ends_with(".safetensors"); });
   if (safetensors.size() == 1) return join_path(folder, safetensors.front());
+  const std::vector<std::string> ggufs = gguf_names(names);
+  if (safetensors.empty() && ggufs.size() == 1) return join_path(folder, ggufs.front());
+  if (safetensors.empty() && !ggufs.empty())
+    throw Error({.code = ErrorCode::checkpoint,
+                 .file = folder,
+                 .what = "the folder holds several GGUF checkpoints",
+                 .found = list_names(ggufs),
+                 .want = "one",
+                 .hint = "name the file that is meant"});
   const bool none = safetensors.empty();
   throw Error({.code = ErrorCode::checkpoint,
                .file = folder,
-               .what = none ? "the folder holds no safetensors checkpoint"
+               .what = none ? "the folder holds no checkpoint"
                             : "the folder holds several safetensors files",
                .found = list_names(none ? names : safetensors),
-               .want = fmt::format("{}, {} or a single *.safetensors", kSingle, kIndex),
+               .want = fmt::format("{}, {}, or a single *.safetensors or *.gguf", kSingle, kIndex),
                .hint = folder_hint(names, safetensors)});
 }
 

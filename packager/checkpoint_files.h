@@ -19,8 +19,13 @@ struct CheckpointFile {
 /// Opens a file and reads its header. Throws also Error(checkpoint) for a synps artifact.
 CheckpointFile open_checkpoint_file(Os& os, const std::string& path, const std::string& name);
 
+/// Whether a file is to be read as GGUF: by its first bytes, or, where they say nothing, its name.
+/// Throws Error(checkpoint) for a file of that name and of another kind, Error(io).
+bool opens_as_gguf(Os& os, const std::string& path);
+
 /// What a folder's checkpoint is, as Hugging Face loaders choose: `model.safetensors`, else
-/// `model.safetensors.index.json`, else the only `*.safetensors`. Throws Error(checkpoint) that
+/// `model.safetensors.index.json`, else the only `*.safetensors`; else the only GGUF checkpoint,
+/// by its first part where it has several. Throws Error(checkpoint) that
 /// lists what is there when it is none of them, Error(io).
 std::string checkpoint_in_folder(Os& os, const std::string& folder);
 

@@ -20,7 +20,7 @@ constexpr auto kConvert = "convert it to safetensors first; pickles are not read
 constexpr std::array kKinds{
     Kind{"version https://git-lfs.github.com/spec/"sv, "a git-lfs pointer, not the file itself"sv,
          "fetch the file with `git lfs pull`"sv},
-    Kind{"GGUF"sv, "a GGUF file"sv, "GGUF checkpoints are not read yet"sv},
+    Kind{"GGUF"sv, "a GGUF file"sv, {}},
     Kind{"PK\x03\x04"sv, "a zip archive, as PyTorch saves pickles"sv, kConvert},
     Kind{"\x80\x02"sv, "a Python pickle"sv, kConvert},
     Kind{"\x80\x03"sv, "a Python pickle"sv, kConvert},

@@ -12,6 +12,7 @@
 #include "source_reader.h"
 #include "stored_reader.h"
 #include "synps/component_reader.h"
+#include "synps/plan.h"
 #include "value_problems.h"
 
 namespace synps {
@@ -125,7 +126,7 @@ std::optional<Difference> Comparer::values(const Codec& source_codec, const Code
                            value_text(stored[i]), value_text(source[i])};
     }
     at += piece.elements();
-    progress_.advance(dense_bytes(tensor_.weight.dtype, piece.elements()));
+    progress_.advance(tensor_.bytes_of(piece.elements()));
   }
   sums.store(error);
   return first;
@@ -141,18 +142,25 @@ Problem difference_problem(const ArtifactReader& artifact, const StoredWeight& s
           .want = difference.source};
 }
 
+/// Whether the weight is kept in the source's own packed blocks.
+bool stores_same_blocks(const StoredWeight& stored, const SourceTensor& tensor) {
+  return !stored.codec.is_keep() && stored.codec.id() == tensor.encoding &&
+         stored.components.size() == 1 && stored.components.front().component.bytes == tensor.bytes;
+}
+
 /// Compares what the stored encoding allows: its bytes, where they are the source's, or values.
 /// Throws Error(package) or Error(artifact) where neither can be had.
-std::optional<Difference> compare_with(Comparer& comparer, const CodecRegistry& codecs,
-                                       const ArtifactReader& artifact, const StoredWeight& stored,
-                                       WeightError& error) {
-  const Codec* source_codec = codecs.for_dtype(stored.weight.dtype);
+std::optional<Difference> compare_with(Comparer& comparer, const SourceTensor& tensor,
+                                       const CodecRegistry& codecs, const ArtifactReader& artifact,
+                                       const StoredWeight& stored, WeightError& error) {
+  const Codec* source = source_codec(codecs, weight_facts(tensor));
   const Codec* codec = require_stored_codec(codecs, stored, artifact.path());
-  error.compared = codec != nullptr && source_codec != nullptr;
-  if (stored_as_source(stored)) {
+  error.compared = codec != nullptr && source != nullptr;
+  const bool packed_source = source != nullptr && !source->info().dense && !stored.codec.is_keep();
+  if (packed_source ? stores_same_blocks(stored, tensor) : stored_as_source(stored)) {
     std::optional<Difference> difference = comparer.bytes();
     // Only for how far it is off: equal values do not make unequal bytes equal.
-    if (difference && error.compared) comparer.values(*source_codec, *codec, error);
+    if (difference && error.compared) comparer.values(*source, *codec, error);
     return difference;
   }
   if (!error.compared)
@@ -161,7 +169,7 @@ std::optional<Difference> compare_with(Comparer& comparer, const CodecRegistry& 
                  .what = "nothing here decodes this weight, to compare it",
                  .field = stored.weight.path,
                  .found = stored.codec.id()});
-  return comparer.values(*source_codec, *codec, error);
+  return comparer.values(*source, *codec, error);
 }
 
 }  // namespace
@@ -174,7 +182,7 @@ WeightComparison compare_weight(const Checkpoint& checkpoint, const SourceTensor
   result.error.lossless = stored.lossless;
   Comparer comparer(checkpoint, tensor, artifact, stored, progress);
   try {
-    const auto difference = compare_with(comparer, codecs, artifact, stored, result.error);
+    const auto difference = compare_with(comparer, tensor, codecs, artifact, stored, result.error);
     result.error.exact = !difference.has_value();
     if (difference && stored.lossless)
       result.problems.push_back(difference_problem(artifact, stored, *difference));

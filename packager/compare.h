@@ -17,8 +17,8 @@ struct WeightComparison {
                                   ///< that cannot be compared
 };
 
-/// Compares every value of a stored weight with its source of the same shape and dtype, in flat
-/// order and bounded memory. Throws Error(io), and Cancelled.
+/// Compares every value of a stored weight with its source of the same shape, dtype and encoding,
+/// in flat order and bounded memory. Throws Error(io), and Cancelled.
 WeightComparison compare_weight(const Checkpoint& checkpoint, const SourceTensor& tensor,
                                 const ArtifactReader& artifact, const StoredWeight& stored,
                                 const CodecRegistry& codecs, Progress& progress);

@@ -6,7 +6,7 @@ namespace synps {
 namespace {
 
 std::uint64_t source_size(const SourceTensor& tensor, const Piece& piece) {
-  return dense_bytes(tensor.weight.dtype, piece.elements());
+  return tensor.bytes_of(piece.elements());
 }
 
 std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) noexcept {

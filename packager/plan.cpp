@@ -8,8 +8,8 @@
 namespace synps {
 namespace {
 
-Component dense_component(const SourceTensor& tensor) {
-  return {"values", tensor.weight.dtype, tensor.weight.shape, tensor.bytes, false};
+Component dense_component(const Weight& weight, std::uint64_t bytes) {
+  return {"values", weight.dtype, weight.shape, bytes, false};
 }
 
 std::vector<StoredComponent> without_places(std::vector<Component> components,
@@ -77,19 +77,24 @@ class Planner {
   Plan plan_;
 };
 
-/// The source's bytes, as they are. They name the dense codec of their dtype where there is one, so
+/// The source's bytes, as they are. They name the codec that decodes them where there is one, so
 /// that a reader can decode them.
 void Planner::keep(PlannedWeight& planned, StoredWeight& stored, const SourceTensor& tensor) const {
   planned.copied = true;
-  const Codec* dense = codecs_.for_dtype(tensor.weight.dtype);
-  stored.codec = dense != nullptr ? CodecRef::of(dense->info()) : CodecRef::keep();
-  stored.components = without_places({dense_component(tensor)}, stored.asked.compress.method);
+  const Codec* codec = source_codec(codecs_, weight_facts(tensor));
+  if (codec == nullptr) stored.weight = kept_weight(tensor);
+  stored.codec = codec != nullptr ? CodecRef::of(codec->info()) : CodecRef::keep();
+  stored.components =
+      without_places(codec != nullptr && !codec->info().dense
+                         ? codec->components(tensor.weight)
+                         : std::vector<Component>{dense_component(stored.weight, tensor.bytes)},
+                     stored.asked.compress.method);
 }
 
 /// The policy has made sure that something decodes the source and that `codec` encodes.
 void Planner::encode(PlannedWeight& planned, StoredWeight& stored, const SourceTensor& tensor,
                      const Codec& codec) const {
-  planned.source_codec = codecs_.for_dtype(tensor.weight.dtype);
+  planned.source_codec = source_codec(codecs_, weight_facts(tensor));
   planned.codec = &codec;
   planned.lossless = codec.info().stores_exactly(tensor.weight.dtype);
   stored.codec = CodecRef::of(codec.info());
@@ -106,7 +111,7 @@ void Planner::add(std::size_t index, const WeightResolution& resolution) {
 
   StoredWeight stored;
   stored.weight = tensor.weight;
-  stored.source = std::string(encoding_name(tensor.weight.dtype));
+  stored.source = tensor.encoding;
   if (dtype_is_float(tensor.weight.dtype)) stored.compute = resolution.dtype;
   stored.asked = resolution.form;
   stored.scheme = resolution.scheme;
@@ -115,7 +120,7 @@ void Planner::add(std::size_t index, const WeightResolution& resolution) {
 
   const bool empty = tensor.weight.shape.elements() == 0;
   const bool unchanged = empty || resolution.keep || resolution.codec == nullptr ||
-                         resolution.codec == codecs_.for_dtype(tensor.weight.dtype);
+                         resolution.codec == source_codec(codecs_, weight_facts(tensor));
   if (!empty && resolution.used_fallback) {
     planned.used_fallback = true;
     planned.fallback_reason = resolution.fallback_reason;
@@ -124,6 +129,7 @@ void Planner::add(std::size_t index, const WeightResolution& resolution) {
     keep(planned, stored, tensor);
   else
     encode(planned, stored, tensor, *resolution.codec);
+  if (!dtype_is_float(stored.weight.dtype)) stored.compute.clear();  // rows of bytes
   stored.lossless = planned.lossless;
   stored.form = resolve_packed_form(resolution.form, !unchanged, stored.codec.id(),
                                     empty ? Compression::none : resolution.form.compress.method);
@@ -177,11 +183,14 @@ LoadedBytes loaded_bytes(const StoredWeight& weight) noexcept {
   return bytes;
 }
 
+WeightFacts weight_facts(const SourceTensor& tensor) {
+  return {tensor.weight, tensor.encoding, tensor.bytes};
+}
+
 std::vector<WeightFacts> weight_facts(const Checkpoint& checkpoint) {
   std::vector<WeightFacts> facts;
   facts.reserve(checkpoint.tensors().size());
-  for (const SourceTensor& tensor : checkpoint.tensors())
-    facts.push_back({tensor.weight, std::string(encoding_name(tensor.weight.dtype))});
+  for (const SourceTensor& tensor : checkpoint.tensors()) facts.push_back(weight_facts(tensor));
   return facts;
 }
 

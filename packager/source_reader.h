@@ -6,12 +6,12 @@
 
 namespace synps {
 
-/// Reads pieces of a checkpoint's dense tensor as f32 values, through one buffer that it keeps. For
-/// one thread.
+/// Reads pieces of a checkpoint's tensor as f32 values, through buffers that it keeps. For one
+/// thread.
 class SourceReader {
  public:
-  /// Fills `out` with the piece's values; `codec` decodes the tensor's dtype. Values that f32
-  /// cannot hold (f64 is wider) go into `report`. Throws Error(io).
+  /// Fills `out` with the piece's values, wherever it is cut; `codec` decodes the tensor's
+  /// encoding. Values that f32 cannot hold (f64 is wider) go into `report`. Throws Error(io).
   void read(const Checkpoint& checkpoint, const SourceTensor& tensor, const Codec& codec,
             const Piece& piece, std::span<float> out, ValueReport& report);
 
@@ -19,7 +19,11 @@ class SourceReader {
   Buffer<std::byte>& buffer() noexcept { return bytes_; }
 
  private:
+  void read_blocks(const Checkpoint& checkpoint, const SourceTensor& tensor, const Codec& codec,
+                   const Piece& piece, std::span<float> out);
+
   Buffer<std::byte> bytes_;
+  Buffer<float> blocks_;
 };
 
 /// Bytes of `elements` elements of a dense dtype; they are whole bytes.

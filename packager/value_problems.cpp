@@ -51,11 +51,13 @@ std::optional<Problem> value_problem(const Checkpoint& checkpoint, const SourceT
   const Shape& shape = tensor.weight.shape;
   const std::string name = CodecRegistry::short_name(codec.info());
   const ValueReport::Finding& first = non_finite ? values.non_finite : values.overflow;
-  Problem problem{.code = ErrorCode::checkpoint,
-                  .file = checkpoint.files()[tensor.file].path(),
-                  .field = tensor.weight.path,
-                  .offset = tensor.offset + dense_bytes(tensor.weight.dtype, first.first_index),
-                  .found = finding_text(shape, first)};
+  Problem problem{
+      .code = ErrorCode::checkpoint,
+      .file = checkpoint.files()[tensor.file].path(),
+      .field = tensor.weight.path,
+      .offset = tensor.offset +
+                tensor.bytes_of(first.first_index / tensor.block_elements * tensor.block_elements),
+      .found = finding_text(shape, first)};
   if (non_finite) {
     problem.what = fmt::format("{} cannot store NaN and infinities", name);
     problem.want = "finite values";

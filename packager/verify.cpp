@@ -52,14 +52,19 @@ std::vector<WeightPair> pair_weights(const Checkpoint& checkpoint, const Artifac
   return pairs;
 }
 
-/// Shape or dtype that is not the source's.
+/// Shape, dtype or encoding that is not the source's.
 std::optional<Problem> mismatch(const ArtifactReader& artifact, const WeightPair& pair) {
-  const Weight& source = pair.source->weight;
-  const Weight& stored = pair.stored->weight;
-  if (source == stored) return std::nullopt;
-  Problem problem = weight_problem(artifact, stored, "the weight is not the checkpoint's");
-  problem.found = fmt::format("{} {}", dtype_name(stored.dtype), stored.shape.to_string());
-  problem.want = fmt::format("{} {}", dtype_name(source.dtype), source.shape.to_string());
+  const StoredWeight& stored = *pair.stored;
+  const Weight source = stored.codec.is_keep() ? kept_weight(*pair.source) : pair.source->weight;
+  if (source == stored.weight && pair.source->encoding == stored.source) return std::nullopt;
+  Problem problem = weight_problem(artifact, stored.weight, "the weight is not the checkpoint's");
+  const auto text = [](const Weight& weight, const std::string& encoding) {
+    std::string out = fmt::format("{} {}", dtype_name(weight.dtype), weight.shape.to_string());
+    if (encoding != encoding_name(weight.dtype)) out += " of " + quote(encoding);
+    return out;
+  };
+  problem.found = text(stored.weight, stored.source);
+  problem.want = text(source, pair.source->encoding);
   return problem;
 }
 

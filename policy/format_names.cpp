@@ -22,9 +22,10 @@ std::string lower(std::string_view text) {
 // What other tools call the same.
 std::optional<std::string> alias(std::string_view name) {
   static constexpr std::pair<std::string_view, std::string_view> kAliases[] = {
-      {"bfloat16", "bf16"}, {"float16", "f16"}, {"fp16", "f16"},  {"half", "f16"},
-      {"float32", "f32"},   {"fp32", "f32"},    {"float", "f32"}, {"float64", "f64"},
-      {"fp64", "f64"},      {"double", "f64"},  {"q8", "q8_0"},   {"q4", "q4_0"},
+      {"bfloat16", "bf16"}, {"float16", "f16"}, {"fp16", "f16"},    {"half", "f16"},
+      {"float32", "f32"},   {"fp32", "f32"},    {"float", "f32"},   {"float64", "f64"},
+      {"fp64", "f64"},      {"double", "f64"},  {"q8", "q8_0"},     {"q4", "q4_0"},
+      {"q4_k_m", "q4_k"},   {"q4_k_s", "q4_k"}, {"q5_k_m", "q5_k"}, {"q5_k_s", "q5_k"},
       {"copy", "keep"}};
   for (const auto& [other, ours] : kAliases)
     if (other == name) return std::string(ours);

@@ -23,12 +23,20 @@ std::string field_of(const PolicyGroup& group) {
   return fmt::format("groups.{}", toml_key_for_display(group.name));
 }
 
+// `package:export` as short as resolution.codec's name below.
+std::string short_encoding(const std::string& encoding) {
+  const std::size_t colon = encoding.find(':');
+  const bool alike = colon != std::string::npos &&
+                     encoding.compare(0, colon, encoding, colon + 1, std::string::npos) == 0;
+  return alike ? encoding.substr(0, colon) : encoding;
+}
+
 // What the stored bytes are in the end.
 std::string stored_format(const WeightFacts& facts, const WeightResolution& resolution) {
   if (resolution.codec != nullptr && resolution.codec->info().dense)
     return encoding_of(resolution.codec->info());
   if (resolution.codec != nullptr) return CodecRegistry::short_name(resolution.codec->info());
-  return facts.encoding.empty() ? std::string(encoding_name(facts.weight.dtype)) : facts.encoding;
+  return short_encoding(facts.source());
 }
 
 std::string asked_form(const WeightResolution& resolution) {

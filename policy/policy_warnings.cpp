@@ -268,16 +268,21 @@ void warn_of_unused_names(const PolicyDocument& document, ProblemList& warnings)
 void warn_of_unused_formats(const PolicyDocument& document, const std::vector<WeightFacts>& weights,
                             ProblemList& warnings) {
   std::set<std::string> encodings;
-  for (const WeightFacts& facts : weights) encodings.insert(facts.encoding);
+  std::set<std::string> names;  // as a policy writes them
+  for (const WeightFacts& facts : weights) {
+    encodings.insert(facts.source());
+    if (facts.encoding.empty() || dtype_is_float(facts.weight.dtype))
+      names.insert(short_format(facts.source(), *document.codecs));
+  }
   for (std::size_t i = 0; i < document.source_formats.size(); ++i) {
     const SourcePlace& place = document.source_format_places[i];
     if (place.source != 0 || encodings.count(document.source_formats[i]) != 0) continue;
-    std::string found = fmt::format("{}", fmt::join(encodings, ", "));
+    std::string found = fmt::format("{}", fmt::join(names, ", "));
     warnings.add(place, {.what = "no weight of the checkpoint has this encoding",
                          .field = "myelin.formats",
-                         .found = quote(document.source_formats[i]),
-                         .hint = encodings.empty() ? std::string()
-                                                   : fmt::format("the checkpoint has {}", found)});
+                         .found = quote(short_format(document.source_formats[i], *document.codecs)),
+                         .hint = names.empty() ? std::string()
+                                               : fmt::format("the checkpoint has {}", found)});
   }
 }
 

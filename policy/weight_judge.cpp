@@ -10,10 +10,6 @@
 namespace synps {
 namespace {
 
-std::string encoding_in(const WeightFacts& facts) {
-  return facts.encoding.empty() ? std::string(encoding_name(facts.weight.dtype)) : facts.encoding;
-}
-
 // Stores the weight as `format` if that can hold its shape; else says why not.
 Support store_as(const std::string& format, const Weight& weight, const CodecRegistry& codecs,
                  WeightResolution& out) {
@@ -59,9 +55,10 @@ std::optional<WeightFault> choose_codec(const WeightFacts& facts, const SetResol
 std::optional<WeightFault> check_source(const WeightFacts& facts, SourcePlace place,
                                         const PolicyDocument& document, const CodecRegistry& codecs,
                                         WeightResolution& out) {
-  const std::string encoding = encoding_in(facts);
-  WeightFault fault{place, {.field = encoding}, true};
-  if (codecs.for_dtype(facts.weight.dtype) == nullptr) {
+  const std::string encoding = facts.source();
+  const std::string name = short_format(encoding, codecs);
+  WeightFault fault{place, {.field = name}, true};
+  if (source_codec(codecs, facts) == nullptr) {
     out.codec = nullptr;
     fault.problem.what = "no codec here decodes a source encoding";
     fault.problem.hint = "store it unchanged: format = \"keep\"";
@@ -69,7 +66,7 @@ std::optional<WeightFault> check_source(const WeightFacts& facts, SourcePlace pl
   }
   if (document.declared.find(encoding) != document.declared.end()) return std::nullopt;
   fault.problem.what = "a source encoding that the policy does not name";
-  fault.problem.hint = fmt::format("add \"{}\" to `formats` under [myelin]", encoding);
+  fault.problem.hint = fmt::format("add \"{}\" to `formats` under [myelin]", name);
   return fault;
 }
 
@@ -141,6 +138,15 @@ void warn_of_volatile_heap(WeightResolution& out) {
 }
 
 }  // namespace
+
+std::string WeightFacts::source() const {
+  return encoding.empty() ? std::string(encoding_name(weight.dtype)) : encoding;
+}
+
+const Codec* source_codec(const CodecRegistry& codecs, const WeightFacts& facts) noexcept {
+  const bool dense = facts.encoding.empty() || facts.encoding == encoding_name(facts.weight.dtype);
+  return dense ? codecs.for_dtype(facts.weight.dtype) : codecs.resolve(facts.encoding);
+}
 
 std::optional<WeightFault> judge(const WeightFacts& facts, const SetResolution& set,
                                  const PolicyDocument& document, WeightResolution& out) {

@@ -36,6 +36,25 @@ std::size_t encode_tq1_0(const float* in, std::size_t blocks, std::byte* out);
 std::size_t decode_tq1_0(const std::byte* in, std::size_t blocks, float* out);
 std::size_t encode_tq2_0(const float* in, std::size_t blocks, std::byte* out);
 std::size_t decode_tq2_0(const std::byte* in, std::size_t blocks, float* out);
+std::size_t encode_q4_1(const float* in, std::size_t blocks, std::byte* out);
+std::size_t decode_q4_1(const std::byte* in, std::size_t blocks, float* out);
+std::size_t encode_q5_0(const float* in, std::size_t blocks, std::byte* out);
+std::size_t decode_q5_0(const std::byte* in, std::size_t blocks, float* out);
+std::size_t encode_q5_1(const float* in, std::size_t blocks, std::byte* out);
+std::size_t decode_q5_1(const std::byte* in, std::size_t blocks, float* out);
+std::size_t decode_q8_1(const std::byte* in, std::size_t blocks, float* out);
+std::size_t decode_iq4_nl(const std::byte* in, std::size_t blocks, float* out);
+std::size_t decode_mxfp4(const std::byte* in, std::size_t blocks, float* out);
+std::size_t decode_q2_k(const std::byte* in, std::size_t blocks, float* out);
+std::size_t decode_q3_k(const std::byte* in, std::size_t blocks, float* out);
+std::size_t encode_q4_k(const float* in, std::size_t blocks, std::byte* out);
+std::size_t decode_q4_k(const std::byte* in, std::size_t blocks, float* out);
+std::size_t encode_q5_k(const float* in, std::size_t blocks, std::byte* out);
+std::size_t decode_q5_k(const std::byte* in, std::size_t blocks, float* out);
+std::size_t encode_q6_k(const float* in, std::size_t blocks, std::byte* out);
+std::size_t decode_q6_k(const std::byte* in, std::size_t blocks, float* out);
+std::size_t decode_q8_k(const std::byte* in, std::size_t blocks, float* out);
+std::size_t decode_iq4_xs(const std::byte* in, std::size_t blocks, float* out);
 
 // Groups of 128 elements in two-bit codes, as ternary_codes.h lays them out.
 std::size_t decode_groups(const std::byte* in, std::size_t groups, float scale, float* out);

@@ -79,7 +79,7 @@ def faults_of_the_text():
         ROOT + '[policies."*".form]\ncompress = "zstd:22"\n',
         'compress = "zstd:22"',
     )
-    yield Bad("unknown codec", scheme("*", format="q8_1"), 'format = "q8_1"')
+    yield Bad("unknown codec", scheme("*", format="q8_2"), 'format = "q8_2"')
     yield Bad("codec is for reading only", scheme("*", format="f64"), 'format = "f64"')
     yield Bad("unknown encoding", '[myelin]\nformats = ["bf61"]\n', 'formats = ["bf61"]')
     yield Bad(

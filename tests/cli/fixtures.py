@@ -61,6 +61,52 @@ def write_sparse(path, name, dtype, shape):
         out.truncate(len(head) + size)
 
 
+def gguf_text(text):
+    return struct.pack("<Q", len(text.encode())) + text.encode()
+
+
+def gguf_blocks(type_, count, seed):
+    """Blocks with a scale of 1/64 and any codes."""
+    scale, codes = struct.pack("<e", 1 / 64), {"Q8_0": 32, "Q4_0": 16, "IQ2_XXS": 64}[type_]
+    numbers = values(count * codes, seed)
+    bytes_ = bytes(int((x + 1) * 128) % 256 for x in numbers)
+    return b"".join(scale + bytes_[i * codes : (i + 1) * codes] for i in range(count))
+
+
+def write_gguf(path):
+    """A GGUF checkpoint with packed blocks, one of them of a type that nothing decodes."""
+    keys = [
+        ("general.architecture", 8, gguf_text("llama")),
+        ("general.file_type", 4, struct.pack("<I", 7)),
+        ("llama.attention.layer_norm_rms_epsilon", 6, struct.pack("<f", 1e-5)),
+        ("tokenizer.chat_template", 8, gguf_text("{% for m in messages %}" * 8)),
+        (
+            "tokenizer.ggml.tokens",
+            9,
+            struct.pack("<IQ", 8, 100) + b"".join(gguf_text(f"<{i}>") for i in range(100)),
+        ),
+        ("split.count", 2, struct.pack("<H", 0)),
+    ]
+    norm = encode("F32", values(64, 1))
+    tensors = [
+        ("output_norm.weight", [64], 0, norm),
+        ("token_embd.weight", [64, 40], 8, gguf_blocks("Q8_0", 80, 2)),
+        ("blk.0.attn_q.weight", [64, 64], 2, gguf_blocks("Q4_0", 128, 3)),
+        ("blk.1.attn_q.weight", [64, 64], 2, gguf_blocks("Q4_0", 128, 4)),
+        ("blk.0.ffn_up.weight", [64, 48], 1, encode("F16", values(64 * 48, 5))),
+        ("blk.1.ffn_up.weight", [256, 12], 16, gguf_blocks("IQ2_XXS", 12, 6)),
+    ]
+    head = b"GGUF" + struct.pack("<IQQ", 3, len(tensors), len(keys))
+    for key, type_, value in keys:
+        head += gguf_text(key) + struct.pack("<I", type_) + value
+    data = b""
+    for name, ne, type_, bytes_ in tensors:
+        head += gguf_text(name) + struct.pack(f"<I{len(ne)}QIQ", len(ne), *ne, type_, len(data))
+        data += bytes_ + bytes(-len(bytes_) % 32)
+    with open(path, "wb") as out:
+        out.write(head + bytes(-len(head) % 32) + data)
+
+
 LAYERS = 3
 # Rows of 48 do not fit 32-element blocks: the fallback has to step in.
 SHAPES = {
@@ -177,7 +223,31 @@ format = "q8_0"
 paths = "model.layers.*.self_attn.{q,k}_proj"
 """
 
+GGUF = """\
+[myelin]
+formats = ["f16", "q8_0"]
+
+[[policies."*".schemes]]
+format = "keep"
+
+[[policies."token_embd.weight".schemes]]
+format = "f16"
+
+[[policies."blk.*.attn_q.weight".schemes]]
+format = "q4_0"
+
+[[policies."blk.0.ffn_up.weight".schemes]]
+format = "q8_0"
+"""
+
+GGUF_Q8 = """\
+[[policies."*".schemes]]
+format = "q8_0"
+"""
+
 POLICIES = {
+    "gguf.toml": GGUF,
+    "gguf_q8.toml": GGUF_Q8,
     "layered.toml": LAYERED,
     "narrow.toml": NARROW,
     "mixed.toml": MIXED,
@@ -213,6 +283,7 @@ def fill(folder):
     write_safetensors(
         join("small_values.safetensors"), [("w", "F32", [2, 32], [1e-9] * 3 + [0.5] * 61)]
     )
+    write_gguf(join("tiny.gguf"))
     for name, text in POLICIES.items():
         with open(join(name), "w") as out:
             out.write(text)

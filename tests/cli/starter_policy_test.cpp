@@ -442,12 +442,42 @@ TEST_CASE("any tree of names and shapes gives a policy that resolves") {
       DType dtype = one_dtype ? DType::bf16 : dtypes[random() % dtypes.size()];
       if (dtype_bits(dtype) < 8) dtype = DType::f32;
       weights.push_back(facts(path, shapes[random() % kinds], dtype));
+      // Some in packed blocks, as a GGUF checkpoint has them.
+      const Shape& shape = weights.back().weight.shape;
+      if (random() % 4 != 0 || shape.columns() % 32 != 0) continue;
+      const bool decodes = random() % 2 == 0;
+      weights.back() = {{path, shape, DType::f32}, decodes ? "q8_0:q8_0" : "gguf:iq2_xxs"};
     }
     const std::string text = text_for(weights, pick(presets()));
     check_lines(text);
     check_declarations(text, weights);
     check_is_content(text, weights);
     formats_under(text, weights);
+  }
+}
+
+TEST_CASE("what is packed already is kept, whatever the preset") {
+  Facts weights;
+  for (int i = 0; i < 4; ++i) {
+    const std::string layer = "blk." + std::to_string(i);
+    weights.push_back({{layer + ".ffn_up.weight", Shape{256, 256}, DType::f32},
+                       i % 2 == 0 ? "q8_0:q8_0" : "q4_0:q4_0",
+                       std::uint64_t{256 * 256 / 32} * (i % 2 == 0 ? 34 : 18)});
+    weights.push_back(facts(layer + ".ffn_down.weight", {256, 256}, DType::f16));
+    weights.push_back(
+        {{layer + ".attn_q.weight", Shape{256, 256}, DType::f32}, "gguf:iq2_xxs", 16896});
+  }
+  for (const Preset& preset : presets()) {
+    CAPTURE(std::string(preset.name));
+    const std::string text = text_for(weights, preset);
+    const auto formats = formats_under(text, weights);
+    CHECK(formats.at("blk.0.ffn_up.weight") == "keep");
+    CHECK(formats.at("blk.1.ffn_up.weight") == "keep");
+    CHECK(formats.at("blk.0.ffn_down.weight") == preset.matrices);
+    CHECK(formats.at("blk.0.attn_q.weight") == "keep");
+    CHECK(text.find("Packed already") != text.npos);
+    CHECK(text.find("No codec here decodes") != text.npos);
+    CHECK(text.find("formats = [\"q8_0") == text.npos);
   }
 }
 

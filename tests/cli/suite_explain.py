@@ -364,8 +364,8 @@ class WhyNot(CliTest):
         self.fails(2, *explain, "--scope", "input", "--lifetime", "ever", says="the lifetimes are")
         self.fails(2, *explain, "--scope", "input", "-c", "tiny.safetensors",
                    says="holds constants")
-        self.fails(2, *explain, "--why-not", "q4_1",
-                   says="there is no format 'q4_1'; did you mean q4_0")
+        self.fails(2, *explain, "--why-not", "q4_9",
+                   says="there is no format 'q4_9'; did you mean q4_0")
         self.fails(2, *explain, "--why-not", "tq2_0", says="ternary:tq2_0")
         err = self.fails(2, "explain", "", "-p", "mixed.toml", says="PATH has an empty value")
         self.assertIn("; name a weight, by its path\n", err)

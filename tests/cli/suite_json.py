@@ -9,7 +9,8 @@ from support import CliTest
 
 PLAN_KEYS = {
     "artifact_bytes", "artifact_bytes_exact", "source_bytes", "resident_bytes", "mapped_bytes",
-    "conversion_bytes", "fits", "pack_memory", "compressed", "codecs", "fallbacks", "weights", "values",
+    "conversion_bytes", "fits", "pack_memory", "compressed", "bits_per_weight", "source_bits_per_weight",
+    "codecs", "fallbacks", "weights", "values",
 }
 WEIGHT_KEYS = {
     "path", "shape", "source", "codec", "encoding", "order", "orientation", "residency", "compress",
@@ -314,6 +315,42 @@ format = "q8_0"
             )
             self.assertEqual(seen["data_bytes"], sum(w["bytes"] for w in seen["weights"]))
 
+    def test_gguf(self):
+        seen = self.json("inspect", "tiny.gguf")
+        self.assertEqual(seen["gguf_version"], 3)
+        self.assertAlmostEqual(seen["bits_per_weight"], 8 * 14520 / 16960)
+        keys = {each["key"]: each for each in seen["key_values"]}
+        self.assertEqual(
+            keys["general.file_type"],
+            {"key": "general.file_type", "type": "uint32", "value": 7, "folded": False,
+             "carried": "metadata"},
+        )
+        tokens = keys["tokenizer.ggml.tokens"]
+        self.assertEqual((tokens["items"], tokens["count"], tokens["folded"], tokens["carried"]),
+                         ("string", 100, True, "entry"))
+        self.assertEqual(tokens["value"], [f"<{i}>" for i in range(64)])
+        self.assertEqual(keys["split.count"]["carried"], "dropped")
+        encodings = {each["source"]: each for each in seen["encodings"]}
+        self.assertEqual(
+            encodings["q8_0:q8_0"],
+            {"source": "q8_0:q8_0", "weights": 1, "elements": 2560, "bytes": 2720,
+             "bits_per_weight": 8.5},
+        )
+        self.assertEqual(sum(each["weights"] for each in seen["encodings"]), 6)
+        self.assertIn("gguf.tokenizer.ggml.tokens", [w["path"] for w in seen["weights"]])
+
+        plan = self.json("plan", "tiny.gguf", "-p", "gguf.toml")
+        self.assertEqual(set(plan), PLAN_KEYS | {"key_values"})
+        self.assertEqual(plan["key_values"], seen["key_values"])
+        self.assertAlmostEqual(plan["source_bits_per_weight"], seen["bits_per_weight"])
+        weights = {weight["path"]: weight for weight in plan["weights"]}
+        self.assertEqual(
+            [weights[path]["source"] for path in ("token_embd.weight", "blk.1.ffn_up.weight")],
+            ["q8_0:q8_0", "gguf:iq2_xxs"],
+        )
+        self.assertTrue(weights["blk.0.attn_q.weight"]["lossless"])
+        self.assertFalse(weights["token_embd.weight"]["lossless"])
+
     def test_verify(self):
         self.pack()
         alone = self.json("verify", "tiny.synps")
@@ -366,13 +403,15 @@ format = "q8_0"
     def test_codecs(self):
         codecs = {codec["codec"]: codec for codec in self.json("codecs")["codecs"]}
         for name in ("f32:f32", "f16:f16", "bf16:bf16", "q8_0:q8_0", "q4_0:q4_0",
-                     "ternary:ternary", "ternary:absmean", "ternary:tq1_0", "ternary:tq2_0",
-                     "ternary:planes"):
+                     "q4_k:q4_k", "q8_k:q8_k", "ternary:ternary", "ternary:absmean",
+                     "ternary:tq1_0", "ternary:tq2_0", "ternary:planes"):
             self.assertEqual(
                 set(codecs[name]),
                 {"codec", "name", "file", "revision", "bits_per_weight", "dense", "encodes", "exact",
                  "error_bound", "summary"},
             )
         self.assertEqual(codecs["q8_0:q8_0"]["bits_per_weight"], 8.5)
+        self.assertTrue(codecs["q4_k:q4_k"]["encodes"])
+        self.assertFalse(codecs["q8_k:q8_k"]["encodes"])
         self.assertEqual(codecs["q8_0:q8_0"]["name"], "q8_0")
         self.assertIn("bf16", codecs["f32:f32"]["exact"])

@@ -58,6 +58,67 @@ def q4_0(block):
     return [((byte >> shift & 15) - 8) * d for shift in (0, 4) for byte in block[2:]]
 
 
+def nibbles(raw):
+    """The lower halves of all bytes, then the upper ones."""
+    return [byte >> shift & 15 for shift in (0, 4) for byte in raw]
+
+
+def with_bits(codes, raw, weight):
+    """Codes with a bit more each: bit i of `raw` belongs to code i."""
+    return [code + weight * (raw[i // 8] >> i % 8 & 1) for i, code in enumerate(codes)]
+
+
+def q4_1(block):
+    d, m = f16(block[:4])
+    return [q * d + m for q in nibbles(block[4:])]
+
+
+def q5_0(block):
+    [d] = f16(block[:2])
+    return [(q - 16) * d for q in with_bits(nibbles(block[6:]), block[2:6], 16)]
+
+
+def q5_1(block):
+    d, m = f16(block[:4])
+    return [q * d + m for q in with_bits(nibbles(block[8:]), block[4:8], 16)]
+
+
+def scales_and_mins(raw):
+    """Eight pairs of six bits."""
+    low, high, rest = raw[:4], raw[4:8], raw[8:]
+    return ([(s & 63, m & 63) for s, m in zip(low, high)] +
+            [((r & 15) + (s >> 6) * 16, (r >> 4) + (m >> 6) * 16)
+             for s, m, r in zip(low, high, rest)])
+
+
+def q4_k(block):
+    d, dmin = f16(block[:4])
+    codes = [q for at in range(16, 144, 32) for q in nibbles(block[at:at + 32])]
+    pairs = scales_and_mins(block[4:16])
+    return [d * pairs[i // 32][0] * q - dmin * pairs[i // 32][1] for i, q in enumerate(codes)]
+
+
+def q5_k(block):
+    d, dmin = f16(block[:4])
+    codes = [q for at in range(48, 176, 32) for q in nibbles(block[at:at + 32])]
+    codes = [q + 16 * (block[16 + i % 32] >> i // 32 & 1) for i, q in enumerate(codes)]
+    pairs = scales_and_mins(block[4:16])
+    return [d * pairs[i // 32][0] * q - dmin * pairs[i // 32][1] for i, q in enumerate(codes)]
+
+
+def q6_k(block):
+    [d] = f16(block[208:])
+    scales = struct.unpack("<16b", block[192:208])
+    values = []
+    for half in range(2):
+        # Byte l of 64: elements l and l + 64 of the half; bits 2n and 2n + 1 of byte l % 32 of 32:
+        # element 32 n + l % 32.
+        low = nibbles(block[64 * half:64 * half + 64])
+        high = block[128 + 32 * half:160 + 32 * half]
+        values += [low[i] + 16 * (high[i % 32] >> i // 32 * 2 & 3) - 32 for i in range(128)]
+    return [d * scales[i // 16] * q for i, q in enumerate(values)]
+
+
 def trits(raw):
     """Two-bit codes of groups of 128 elements in 32 bytes: -1, 0, 1."""
     return [(byte >> shift & 3) - 1 for at in range(0, len(raw), 32)
@@ -103,7 +164,9 @@ def decode(weight, codec, parts):
     if len(parts) == 1 and "values" in parts:
         dtype = weight["components"][0]["dtype"]
         return dense(parts["values"], dtype) if dtype in WIDTH else parts["values"]
-    simple = {"q8_0:q8_0": (34, q8_0), "q4_0:q4_0": (18, q4_0),
+    simple = {"q8_0:q8_0": (34, q8_0), "q4_0:q4_0": (18, q4_0), "q4_1:q4_1": (20, q4_1),
+              "q5_0:q5_0": (22, q5_0), "q5_1:q5_1": (24, q5_1), "q4_k:q4_k": (144, q4_k),
+              "q5_k:q5_k": (176, q5_k), "q6_k:q6_k": (210, q6_k),
               "ternary:tq1_0": (54, tq1_0), "ternary:tq2_0": (66, tq2_0)}
     if codec in simple:
         return array.array("f", blocks(parts["blocks"], *simple[codec]))

@@ -23,6 +23,9 @@ def row_bytes(codec, component, columns):
     """Bytes of a packed component for a row, after docs/codecs.md."""
     group = (columns + 127) // 128 * 32
     return {"q8_0": {"blocks": columns // 32 * 34}, "q4_0": {"blocks": columns // 32 * 18},
+            "q4_1": {"blocks": columns // 32 * 20}, "q5_0": {"blocks": columns // 32 * 22},
+            "q5_1": {"blocks": columns // 32 * 24}, "q4_k": {"blocks": columns // 256 * 144},
+            "q5_k": {"blocks": columns // 256 * 176}, "q6_k": {"blocks": columns // 256 * 210},
             "tq1_0": {"blocks": columns // 256 * 54}, "tq2_0": {"blocks": columns // 256 * 66},
             "ternary": {"codes": group, "scales": 4}, "absmean": {"codes": group},
             "planes": {"planes": 8 * group, "scales": 2}}[codec][component]
@@ -79,6 +82,7 @@ class Reader(unittest.TestCase):
             name = f"{codec['package']}:{codec['name']}"
             used[name] = used.get(name, 0) + 1
         for name in ("f32:f32", "f16:f16", "bf16:bf16", "q8_0:q8_0", "q4_0:q4_0",
+                     "q4_1:q4_1", "q5_0:q5_0", "q5_1:q5_1", "q4_k:q4_k", "q5_k:q5_k", "q6_k:q6_k",
                      "ternary:ternary", "ternary:absmean", "ternary:planes", "ternary:tq1_0",
                      "ternary:tq2_0", ":keep"):
             self.assertGreaterEqual(used.get(name, 0), 3, name)

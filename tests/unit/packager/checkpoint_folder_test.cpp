@@ -89,7 +89,7 @@ TEST_CASE("a folder without a checkpoint lists what it holds") {
   CHECK(problem_of(dir).found == "an empty folder");
   write_file(dir.file("pytorch_model.bin"), "PK");
   write_file(dir.file("config.json"), "{}");
-  CHECK(problem_of(dir).what == "the folder holds no safetensors checkpoint");
+  CHECK(problem_of(dir).what == "the folder holds no checkpoint");
   CHECK(problem_of(dir).found == "'config.json', 'pytorch_model.bin'");
   for (int i = 0; i < 20; ++i) write_file(dir.file("x" + std::to_string(i)), "");
   CHECK(problem_of(dir).found.ends_with("and 12 more"));

@@ -7,9 +7,11 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <optional>
 #include <string>
 
+#include "gguf_builder.h"
 #include "pack_fixture.h"
 #include "synps/pack.h"
 
@@ -115,6 +117,28 @@ TEST_CASE("one enormous row stays bounded where the codec can cut it, with many 
     CHECK(peak > 0);
     CHECK(peak < kLimitKib);
   }
+}
+
+/// Three million strings of a vocabulary, which as objects would take some 100 MB.
+TEST_CASE("a GGUF vocabulary is not turned into objects") {
+  if (skip_measurement()) return;
+  TempDir dir;
+  const std::string input = dir.file("model.gguf");
+  constexpr std::uint64_t kWords = 3'000'000;
+  {
+    GgufBuilder builder;
+    builder.array("tokenizer.ggml.tokens", gguf::kString, kWords, "");
+    const std::string head = builder.counts(0, std::nullopt).build();
+    std::ofstream out(input, std::ios::binary);
+    out.write(head.data(), static_cast<std::streamsize>(builder.tensors_start()));
+    const std::string word = gguf_text("0123456789");
+    for (std::uint64_t i = 0; i < kWords; ++i)
+      out.write(word.data(), static_cast<std::streamsize>(word.size()));
+  }
+  const long peak = peak_of_pack(input, dir.file("out"), "f32", 1);
+  CAPTURE(peak);
+  CHECK(peak > 0);
+  CHECK(peak < kLimitKib / 2);
 }
 
 TEST_CASE("chunks larger than memory should be are compressed in a stream") {

@@ -69,6 +69,7 @@ inline const CodecRegistry& facts_registry() {
     add_dense(made, DType::f64, false);
     add_blocks(made, "q8_0", "q8_0", 32);
     add_blocks(made, "q4_0", "q4_0", 32);
+    add_blocks(made, "q4_k", "q4_k", 256);
     add_blocks(made, "ternary", "ternary", 1);
     add_blocks(made, "ternary", "tq2_0", 256);
     add_blocks(made, "alpha", "mix", 1);

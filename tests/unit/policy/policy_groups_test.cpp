@@ -114,6 +114,17 @@ TEST_CASE("a violation names the members, once for all sets") {
   CHECK(problem.want == "the same form and format");
 }
 
+TEST_CASE("packed blocks that are kept have the format of their codec") {
+  const WeightFacts packed{{"a.q", {64, 256}, DType::f32}, "q8_0:q8_0"};
+  const std::vector<WeightFacts> weights = {packed, facts("a.k", DType::f32)};
+  const std::string text = scheme("*", "q8_0") + scheme("a.q", "keep") + group("a.{q,k}");
+  CHECK(resolve_problems(text, weights).empty());
+  const std::string other = scheme("*", "q4_0") + scheme("a.q", "keep") + group("a.{q,k}");
+  const std::vector<Problem> problems = resolve_problems(other, weights);
+  REQUIRE(problems.size() == 1);
+  CHECK(contains(problems[0].found, "'a.q' is q8_0"));
+}
+
 TEST_CASE("format means what is stored in the end") {
   // The fallback of one member is another format than its siblings'.
   std::vector<WeightFacts> weights = {facts("a.q"), facts("a.k", DType::bf16, {64, 100})};

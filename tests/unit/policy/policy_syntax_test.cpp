@@ -252,6 +252,7 @@ TEST_CASE("common slips of TOML are told what to write") {
       {"[myelin]\nextends = \"a.toml\"\n", "above the first table"},
       {"[myelin]\nformats = [\"bfloat16\"]\n", "did you mean bf16?"},
       {"[[policies.\"*\".schemes]]\nformat = \"FP16\"\n", "did you mean f16?"},
+      {"[[policies.\"*\".schemes]]\nformat = \"Q4_K_M\"\n", "did you mean q4_k?"},
   };
   for (const auto& each : cases) {
     CAPTURE(std::string(each.text));

@@ -320,6 +320,27 @@ TEST_CASE("explain answers for paths with and without a weight") {
   CHECK(resolution.keep);
 }
 
+TEST_CASE("a source in packed blocks is decoded by its codec, which must be named") {
+  const auto packed = [](const char* encoding) {
+    return std::vector<WeightFacts>{{{"w", {64, 256}, DType::f32}, encoding}};
+  };
+  const std::string f16 = root("f16");
+  std::vector<Problem> problems = resolve_problems(f16, packed("q8_0:q8_0"));
+  REQUIRE(problems.size() == 1);
+  CHECK(contains(problems[0].what, "a source encoding that the policy does not name"));
+  CHECK(problems[0].hint == "add \"q8_0\" to `formats` under [myelin]");
+  CHECK(resolve_problems("[myelin]\nformats = [\"q8_0\"]\n" + f16, packed("q8_0:q8_0")).empty());
+  CHECK(resolve_problems("[myelin]\nformats = [\"ternary:tq2_0\"]\n" + f16, packed("ternary:tq2_0"))
+            .empty());
+  // The format that it has already names it.
+  CHECK(resolve_problems(root("q8_0"), packed("q8_0:q8_0")).empty());
+  problems = resolve_problems(f16, packed("gguf:iq2_xxs"));
+  REQUIRE(problems.size() == 1);
+  CHECK(contains(problems[0].what, "no codec here decodes a source encoding"));
+  CHECK(problems[0].field == "gguf:iq2_xxs");
+  CHECK(resolve_problems(root("keep"), packed("gguf:iq2_xxs")).empty());
+}
+
 TEST_CASE("explain of a path that no scheme covers has no format") {
   const Policy policy = parse("[policies.\"a\"]\ndtype = \"f16\"\n");
   const WeightResolution resolution = policy.explain("a.b");

@@ -1,0 +1,1 @@
+"""The parts of scripts/bench. Python's standard library alone."""
