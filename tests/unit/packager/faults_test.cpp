@@ -13,8 +13,7 @@
 #include <string>
 
 #include "faulty_os.h"
-#include "pack_fixture.h"
-#include "synps/pack.h"
+#include "pack_run.h"
 #include "synps/unpack.h"
 #include "synps/verify.h"
 
@@ -23,8 +22,6 @@ using namespace synps::testing;
 using Call = FaultyOs::Call;
 
 namespace {
-
-constexpr const char* kEarlier = "an earlier output";
 
 /// Copied, encoded, with scales that finish() reads back, and analysed ones.
 SafetensorsBuilder tensors() {
@@ -53,35 +50,8 @@ compress = "zstd"
 )");
 }
 
-struct Run {
-  PackFixture fixture{tensors()};
-  Policy rules = policy();
-  std::string complete;  ///< the artifact that a run without fault writes
-
-  Run() {
-    pack(Os::posix(), 1);
-    complete = read_file(fixture.output);
-  }
-
-  /// Opens, plans and packs, all calls going to `os`.
-  void pack(Os& os, unsigned jobs) const {
-    const Checkpoint checkpoint = Checkpoint::open(fixture.input, os);
-    PackOptions options;
-    options.replace = true;
-    options.jobs = jobs;
-    synps::pack(checkpoint, make_plan(checkpoint, rules), fixture.output, options, os);
-  }
-
-  /// The error of a run over an earlier output, or nothing.
-  std::optional<Error> run(Os& os, unsigned jobs) const {
-    write_file(fixture.output, kEarlier);
-    try {
-      pack(os, jobs);
-    } catch (const Error& error) {
-      return error;
-    }
-    return std::nullopt;
-  }
+struct Run : PackRun {
+  Run() : PackRun(tensors(), policy()) {}
 };
 
 /// A call that is made again.

@@ -8,8 +8,7 @@
 #include <string>
 
 #include "faulty_os.h"
-#include "pack_fixture.h"
-#include "synps/pack.h"
+#include "pack_run.h"
 #include "synps/verify.h"
 
 using namespace synps;
@@ -27,34 +26,8 @@ SafetensorsBuilder tensors() {
   return builder;
 }
 
-struct Run {
-  PackFixture fixture{tensors()};
-  Policy rules = one_format("bf16");
-  std::string complete;  ///< the artifact that reading and writing gives
-
-  Run() {
-    pack(Os::posix(), 1);
-    complete = read_file(fixture.output);
-  }
-
-  void pack(Os& os, unsigned jobs) const {
-    const Checkpoint checkpoint = Checkpoint::open(fixture.input, os);
-    PackOptions options;
-    options.replace = true;
-    options.jobs = jobs;
-    synps::pack(checkpoint, make_plan(checkpoint, rules), fixture.output, options, os);
-  }
-
-  /// The error of a pack with a fault, over an earlier output, or nothing.
-  std::optional<Error> run(FaultyOs& os, unsigned jobs = 1) const {
-    write_file(fixture.output, "an earlier output");
-    try {
-      pack(os, jobs);
-    } catch (const Error& error) {
-      return error;
-    }
-    return std::nullopt;
-  }
+struct Run : PackRun {
+  Run() : PackRun(tensors(), one_format("bf16")) {}
 };
 
 /// An Os that shares, in blocks of so many bytes, with a fault.
