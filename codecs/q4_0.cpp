@@ -4,6 +4,7 @@
 
 #include "block_codec.h"
 #include "bytes.h"
+#include "first_largest.h"
 
 namespace synps {
 namespace {
@@ -28,10 +29,7 @@ struct Q4Format {
   }
 
   static BlockScales encode(const Values& values, std::byte* out) noexcept {
-    float largest = 0;  // the first value of the largest magnitude, with its sign
-    for (const float value : values)
-      if (std::fabs(value) > std::fabs(largest)) largest = value;
-    const float d = largest / -8.0f;
+    const float d = first_largest(values) / -8.0f;
     const float inverse = inverse_scale(d);
     for (std::size_t j = 0; j < kHalf; ++j) {
       const unsigned low = code(values[j], inverse);

@@ -2,6 +2,7 @@
 
 #include "block_codec.h"
 #include "bytes.h"
+#include "first_largest.h"
 #include "q6_scales.h"
 
 namespace synps {
@@ -11,9 +12,7 @@ namespace {
 class Q6Search {
  public:
   explicit Q6Search(const float* x) noexcept : x_(x) {
-    float largest = 0;  // the first value of the largest magnitude, with its sign
-    for (std::size_t i = 0; i < kQ6SubBlockElements; ++i)
-      if (std::fabs(x[i]) > std::fabs(largest)) largest = x[i];
+    const float largest = first_largest({x, kQ6SubBlockElements});
     if (std::fabs(largest) < kQ6Least) return;
     inverse_ = q6_divisor(0) / largest;
     const Fit first = fit(inverse_);

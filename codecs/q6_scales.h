@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "first_largest.h"
 #include "float_bits.h"
 #include "k_blocks.h"
 
@@ -33,9 +34,7 @@ struct Q6Scales {
 
   /// Of the scales that were found for the sub-blocks.
   explicit Q6Scales(const std::array<float, kQ6SubBlocks>& found) noexcept {
-    float largest = 0;  // the first of the largest magnitude
-    for (const float scale : found)
-      if (std::fabs(scale) > std::fabs(largest)) largest = scale;
+    const float largest = first_largest(found);
     zero = std::fabs(largest) < kQ6Least;
     if (zero) return;
     const float inverse = -128.0f / largest;
