@@ -57,6 +57,8 @@ class Os {
   /// Reserves blocks for [0, size) and extends the file to it.
   virtual int allocate(int descriptor, std::uint64_t size);
   virtual int sync(int descriptor);
+  /// Starts to write to disk what the file has in memory, without waiting for it.
+  virtual int start_sync(int descriptor);
   /// An exclusive advisory lock, without waiting: -EWOULDBLOCK when another process holds it.
   virtual int lock(int descriptor);
   /// Replaces `to` atomically, or, without `replace`, fails with -EEXIST when it exists.
