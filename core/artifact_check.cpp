@@ -209,6 +209,13 @@ void ArtifactReader::check_chunks(unsigned jobs, const std::function<void(std::u
   for (auto& [chunk, found] : damage) problems.push_back(std::move(found));
 }
 
+std::vector<Problem> ArtifactReader::check_values(
+    const std::function<void(std::uint64_t)>& progress, unsigned jobs) const {
+  std::vector<Problem> problems;
+  check_sums(jobs, progress, problems);
+  return problems;
+}
+
 std::vector<Problem> ArtifactReader::check_all(const CodecRegistry* codecs,
                                                const std::function<void(std::uint64_t)>& progress,
                                                unsigned jobs) const {

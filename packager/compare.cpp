@@ -7,21 +7,15 @@
 
 #include <fmt/format.h>
 
-#include "buffer.h"
 #include "pieces.h"
 #include "source_reader.h"
 #include "stored_reader.h"
+#include "synps/checked.h"
+#include "synps/stored_codec.h"
 #include "value_problems.h"
 
 namespace synps {
 namespace {
-
-/// The first place where stored and source differ.
-struct Difference {
-  std::string where;
-  std::string stored;
-  std::string source;
-};
 
 /// Errors of values, summed one by one in flat order, so that they do not depend on pieces.
 class ErrorSums {
@@ -56,38 +50,41 @@ class ErrorSums {
   double max_ = 0;
 };
 
-/// One weight being compared.
-class Comparer {
- public:
-  Comparer(const Checkpoint& checkpoint, const SourceTensor& tensor, const ArtifactReader& artifact,
-           const StoredWeight& stored, Progress& progress)
-      : checkpoint_(checkpoint),
-        tensor_(tensor),
-        artifact_(artifact),
-        stored_(stored),
-        progress_(progress) {}
+}  // namespace
 
-  std::optional<Difference> bytes();
-  std::optional<Difference> values(const Codec& source_codec, const Codec& stored_codec,
-                                   WeightError& error);
+std::uint64_t compare_buffers(const std::vector<StoredWeight>& weights,
+                              const CodecRegistry& codecs) {
+  std::vector<std::uint64_t> stored;
+  std::uint64_t source = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t values = 0;
+  std::uint64_t packages = 0;  // the copies that a package's codec gets
+  for (const StoredWeight& weight : weights) {
+    if (stored_as_source(weight))
+      bytes = std::max(bytes, std::min(kCopyBytes, weight.components.front().component.bytes));
+    const Codec* codec = stored_codec(codecs, weight);
+    if (codec == nullptr || !component_fault(weight, codec).empty()) continue;
+    raise_stored_buffers(weight, *codec, stored);
+    const std::uint64_t piece =
+        largest_piece(weight.weight, weight.weight.shape.elements(), codec->row_granule());
+    source = std::max(source, dense_bytes(weight.weight.dtype, piece));
+    values = std::max(values, saturating_mul(piece, sizeof(float)));
+    if (!codec->info().file.empty())
+      packages = std::max(packages, saturating_mul(piece, 2 * sizeof(float)));
+  }
+  for (const std::uint64_t buffer : stored) bytes = saturating_add(bytes, buffer);
+  return saturating_add(saturating_add(std::max(source, bytes), bytes),
+                        saturating_add(saturating_mul(values, 2), packages));
+}
 
- private:
-  const Checkpoint& checkpoint_;
-  const SourceTensor& tensor_;
-  const ArtifactReader& artifact_;
-  const StoredWeight& stored_;
-  Progress& progress_;
-};
-
-std::optional<Difference> Comparer::bytes() {
-  Buffer<std::byte> source_buffer;
-  Buffer<std::byte> stored_buffer;
-  const std::uint64_t begin = artifact_.file_offset(stored_.components.front());
-  for (std::uint64_t at = 0; at < tensor_.bytes;) {
-    const std::uint64_t size = std::min(kCopyBytes, tensor_.bytes - at);
-    const std::span<std::byte> source = source_buffer.take(size);
-    const std::span<std::byte> stored = stored_buffer.take(size);
-    checkpoint_.read(tensor_, at, source);
+auto WeightComparer::compare_bytes(const SourceTensor& tensor, const StoredWeight& weight)
+    -> std::optional<Difference> {
+  const std::uint64_t begin = artifact_.file_offset(weight.components.front());
+  for (std::uint64_t at = 0; at < tensor.bytes;) {
+    const std::uint64_t size = std::min(kCopyBytes, tensor.bytes - at);
+    const std::span<std::byte> source = source_reader_.buffer().take(size);
+    const std::span<std::byte> stored = stored_bytes_.take(size);
+    checkpoint_.read(tensor, at, source);
     artifact_.file().read(begin + at, stored);
     progress_.advance(size);
     const auto [a, b] = std::mismatch(source.begin(), source.end(), stored.begin());
@@ -100,40 +97,39 @@ std::optional<Difference> Comparer::bytes() {
   return std::nullopt;
 }
 
-std::optional<Difference> Comparer::values(const Codec& source_codec, const Codec& codec,
-                                           WeightError& error) {
-  StoredReader reader(artifact_, stored_, codec);
-  SourceReader source_reader;
-  Buffer<float> source_buffer;
-  Buffer<float> stored_buffer;
+auto WeightComparer::compare_values(const SourceTensor& tensor, const StoredWeight& weight,
+                                    const Codec& source_codec, const Codec& codec,
+                                    WeightError& error) -> std::optional<Difference> {
+  require_components(artifact_, weight, codec);
+  stored_reader_.start(weight, codec);
   ErrorSums sums;
   std::optional<Difference> first;
-  const std::uint64_t elements = stored_.weight.shape.elements();
+  const std::uint64_t elements = weight.weight.shape.elements();
   for (std::uint64_t at = 0; at < elements;) {
-    const Piece piece = next_piece(stored_.weight, at, elements, codec.row_granule());
-    const std::span<float> source = source_buffer.take(piece.elements());
-    const std::span<float> stored = stored_buffer.take(piece.elements());
+    const Piece piece = next_piece(weight.weight, at, elements, codec.row_granule());
+    const std::span<float> source = source_values_.take(piece.elements());
+    const std::span<float> stored = stored_values_.take(piece.elements());
     ValueReport narrowing;  // told when packing; here it shows as an error of values
-    source_reader.read(checkpoint_, tensor_, source_codec, piece, source, narrowing);
-    reader.read(piece, stored);
+    source_reader_.read(checkpoint_, tensor, source_codec, piece, source, narrowing);
+    stored_reader_.read(piece, stored);
     for (std::size_t i = 0; i < source.size(); ++i) {
       sums.add(source[i], stored[i]);
       if (!first &&
           std::bit_cast<std::uint32_t>(source[i]) != std::bit_cast<std::uint32_t>(stored[i]))
-        first = Difference{"element " + element_text(stored_.weight.shape, at + i),
+        first = Difference{"element " + element_text(weight.weight.shape, at + i),
                            value_text(stored[i]), value_text(source[i])};
     }
     at += piece.elements();
-    progress_.advance(dense_bytes(tensor_.weight.dtype, piece.elements()));
+    progress_.advance(dense_bytes(tensor.weight.dtype, piece.elements()));
   }
   sums.store(error);
   return first;
 }
 
-Problem difference_problem(const ArtifactReader& artifact, const StoredWeight& stored,
-                           const Difference& difference) {
+Problem WeightComparer::difference_problem(const StoredWeight& stored,
+                                           const Difference& difference) const {
   return {.code = ErrorCode::artifact,
-          .file = artifact.path(),
+          .file = artifact_.path(),
           .what = "a lossless weight differs from its source at " + difference.where,
           .field = stored.weight.path,
           .found = difference.stored,
@@ -142,41 +138,35 @@ Problem difference_problem(const ArtifactReader& artifact, const StoredWeight& s
 
 /// Compares what the stored encoding allows: its bytes, where they are the source's, or values.
 /// Throws Error(package) or Error(artifact) where neither can be had.
-std::optional<Difference> compare_with(Comparer& comparer, const CodecRegistry& codecs,
-                                       const ArtifactReader& artifact, const StoredWeight& stored,
-                                       WeightError& error) {
-  const Codec* source_codec = codecs.for_dtype(stored.weight.dtype);
-  const Codec* codec = require_stored_codec(codecs, stored, artifact.path());
+auto WeightComparer::compare_what_can_be(const SourceTensor& tensor, const StoredWeight& stored,
+                                         WeightError& error) -> std::optional<Difference> {
+  const Codec* source_codec = codecs_.for_dtype(stored.weight.dtype);
+  const Codec* codec = require_stored_codec(codecs_, stored, artifact_.path());
   error.compared = codec != nullptr && source_codec != nullptr;
   if (stored_as_source(stored)) {
-    std::optional<Difference> difference = comparer.bytes();
+    std::optional<Difference> difference = compare_bytes(tensor, stored);
     // Only for how far it is off: equal values do not make unequal bytes equal.
-    if (difference && error.compared) comparer.values(*source_codec, *codec, error);
+    if (difference && error.compared) compare_values(tensor, stored, *source_codec, *codec, error);
     return difference;
   }
   if (!error.compared)
     throw Error({.code = ErrorCode::artifact,
-                 .file = artifact.path(),
+                 .file = artifact_.path(),
                  .what = "nothing here decodes this weight, to compare it",
                  .field = stored.weight.path,
                  .found = stored.codec.id()});
-  return comparer.values(*source_codec, *codec, error);
+  return compare_values(tensor, stored, *source_codec, *codec, error);
 }
 
-}  // namespace
-
-WeightComparison compare_weight(const Checkpoint& checkpoint, const SourceTensor& tensor,
-                                const ArtifactReader& artifact, const StoredWeight& stored,
-                                const CodecRegistry& codecs, Progress& progress) {
+WeightComparison WeightComparer::compare(const SourceTensor& tensor, const StoredWeight& stored) {
   WeightComparison result;
   result.error.path = stored.weight.path;
   result.error.lossless = stored.lossless;
-  Comparer comparer(checkpoint, tensor, artifact, stored, progress);
   try {
-    const auto difference = compare_with(comparer, codecs, artifact, stored, result.error);
+    const auto difference = compare_what_can_be(tensor, stored, result.error);
     result.error.exact = !difference.has_value();
     if (difference && stored.lossless)
-      result.problems.push_back(difference_problem(artifact, stored, *difference));
+      result.problems.push_back(difference_problem(stored, *difference));
   } catch (const Error& error) {
     if (error.code() != ErrorCode::artifact) throw;
     result.error.compared = result.error.exact = false;
