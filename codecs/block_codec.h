@@ -59,6 +59,7 @@ class BlockCodec final : public Codec {
     return columns / kElements * kBytes;
   }
   std::uint64_t row_granule() const noexcept override { return kElements; }
+  std::uint64_t block_bytes(std::size_t) const noexcept override { return kBytes; }
 
   void encode(const Piece& piece, std::span<const float> values, const Analysis*,
               std::span<const std::span<std::byte>> out, ValueReport& report) const override {

@@ -38,6 +38,9 @@ class TernaryCodec final : public Codec {
     return columns == 0 ? 0 : sizeof(float);
   }
   std::uint64_t row_granule() const noexcept override { return 0; }
+  std::uint64_t block_bytes(std::size_t component) const noexcept override {
+    return component == 0 ? kGroupBytes : sizeof(float);
+  }
 
   void encode(const Piece& piece, std::span<const float> values, const Analysis*,
               std::span<const std::span<std::byte>> out, ValueReport& report) const override {

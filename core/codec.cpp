@@ -31,6 +31,10 @@ std::unique_ptr<Analysis> Codec::begin_analysis(const Weight& /*weight*/) const 
   return nullptr;
 }
 
+std::uint64_t Codec::block_bytes(std::size_t) const noexcept {
+  return 0;
+}
+
 bool Codec::stores_native_f32() const noexcept {
   return false;
 }

@@ -9,7 +9,7 @@
 namespace synps {
 namespace {
 
-constexpr NameTable<Order, 1> kOrders{{{{Order::rows1, "rows1"}}}};
+constexpr NameTable<Order, 2> kOrders{{{{Order::rows1, "rows1"}, {Order::rows8, "rows8"}}}};
 constexpr NameTable<Orientation, 2> kOrientations{
     {{{Orientation::out_in, "out_in"}, {Orientation::in_out, "in_out"}}}};
 constexpr NameTable<Residency, 2> kResidencies{

@@ -130,6 +130,10 @@ class Codec {
   /// Elements at whose multiples a row may be cut into independent pieces; 0: a row is one piece.
   virtual std::uint64_t row_granule() const noexcept = 0;
 
+  /// Bytes of the blocks that a row of component `component` is made of, which the order rows8
+  /// moves as they are (row_order.h); 0 where it has none, and is rows1 alone.
+  virtual std::uint64_t block_bytes(std::size_t component) const noexcept;
+
   /// The analysis pass, or null when the codec needs none.
   virtual std::unique_ptr<Analysis> begin_analysis(const Weight& weight) const;
 

@@ -19,6 +19,7 @@ struct Encoding {
 /// The sequence in which a component's rows and blocks are stored. Names are part of the format.
 enum class Order : std::uint8_t {
   rows1,  ///< plain row-major blocks
+  rows8,  ///< the blocks of eight rows side by side: row_order.h
 };
 
 /// What the two dimensions of a matrix mean. A label on the shape, never guessed.

@@ -37,6 +37,9 @@ class SpoiledCodec final : public Codec {
     return sound_.row_bytes(component, columns);
   }
   std::uint64_t row_granule() const noexcept override { return sound_.row_granule(); }
+  std::uint64_t block_bytes(std::size_t component) const noexcept override {
+    return sound_.block_bytes(component);
+  }
   void encode(const Piece& piece, std::span<const float> values, const Analysis* analysis,
               std::span<const std::span<std::byte>> out, ValueReport& report) const override {
     std::vector<std::byte> last;
