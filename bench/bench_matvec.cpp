@@ -140,8 +140,8 @@ class Multiplier {
     std::mt19937 random(2);
     std::normal_distribution<float> normal;
     vectors_ = kernel.key.op == KernelOp::matmul ? kVectors : 1;
-    x_.resize(vectors_ * kSide);
-    for (float& value : x_) value = normal(random);
+    x_ = std::make_unique<bench::Buffer<float>>(vectors_ * kSide);
+    for (float& value : x_->elements()) value = normal(random);
     y_.resize(vectors_ * options().rows);
   }
 
@@ -155,11 +155,11 @@ class Multiplier {
   void multiply(const StoredMatrix& weights) {
     switch (kernel_.key.op) {
       case KernelOp::matvec:
-        return matvec(kernel_, weights, x_, y_, executor_);
+        return matvec(kernel_, weights, x_->elements(), y_, executor_);
       case KernelOp::matmul:
-        return matmul(kernel_, weights, vectors_, x_, y_, executor_);
+        return matmul(kernel_, weights, vectors_, x_->elements(), y_, executor_);
       case KernelOp::matvec_q8:
-        rounded_.assign(x_, kernel_.activation_block);
+        rounded_.assign(x_->elements(), kernel_.activation_block);
         return matvec_q8(kernel_, weights, rounded_.view(), y_, executor_);
     }
   }
@@ -168,7 +168,7 @@ class Multiplier {
   Matrices matrices_;
   Executor& executor_;
   std::uint64_t vectors_ = 1;
-  std::vector<float> x_;
+  std::unique_ptr<bench::Buffer<float>> x_;
   std::vector<float> y_;
   QuantizedActivations rounded_;
 };

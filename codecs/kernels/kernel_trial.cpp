@@ -9,11 +9,12 @@
 namespace synps {
 namespace {
 
-/// A group of eight rows and one more; two blocks of 256, and a part where rows may end anywhere.
+/// A group of eight rows and one more; a block of 256, and a part of one where rows may end
+/// anywhere.
 constexpr std::uint64_t kRows = 9;
-constexpr std::uint64_t kColumns = 512;
-constexpr std::uint64_t kRaggedColumns = 529;
-constexpr std::uint64_t kVectors = 3;
+constexpr std::uint64_t kColumns = 256;
+constexpr std::uint64_t kRaggedColumns = 273;
+constexpr std::uint64_t kVectors = 2;
 
 /// Bytes that no encoder made, but that as f16, bf16 or f32 are below 2, so that sums stay finite.
 std::vector<std::byte> made_up(std::size_t size, std::uint32_t state) {

@@ -79,7 +79,7 @@ HWY_INLINE void matvec_row(const StoredRows<Format>& rows, std::uint64_t r, std:
 template <class Format>
 HWY_INLINE void matvec_group(const StoredRows<Format>& rows, std::uint64_t first,
                              std::size_t columns, const float* x, float* y) {
-  constexpr std::size_t kTile = 512 / Format::kElements;
+  constexpr std::size_t kTile = 1024 / Format::kElements;
   constexpr std::size_t kStride = 8 * Format::kBytes;
   const std::byte* in = rows.row(first);
   const std::size_t blocks = columns / Format::kElements;
@@ -117,6 +117,8 @@ void matvec_rows(const KernelCall& call) {
 
 /// Vectors that share the decoding of a row.
 inline constexpr std::size_t kShared = 8;
+/// Those of them whose chains are in registers at the same time: half of the registers there are.
+inline constexpr std::size_t kTogether = kWide == 16 ? 4 : 2;
 /// Elements of a row that are decoded before their products are added.
 inline constexpr std::size_t kDecoded = 1024;
 
@@ -125,15 +127,18 @@ template <std::size_t kCount>
 HWY_INLINE void add_tile(const float* w, std::size_t count, const float* x, std::size_t columns,
                          float (*chains)[kChains]) {
   Chains sums[kCount];
+  SYNPS_UNROLL
   for (std::size_t v = 0; v < kCount; ++v) sums[v] = load_chains(chains[v]);
-  for (std::size_t i = 0; i < count; i += kChains)
-    for (std::size_t j = 0; j < kVectors; ++j) {
-      const auto weights = hn::LoadU(Wide(), w + i + j * kWide);
-      for (std::size_t v = 0; v < kCount; ++v) {
-        const auto with = hn::LoadU(Wide(), x + v * columns + i + j * kWide);
-        sums[v].v[j] = hn::MulAdd(weights, with, sums[v].v[j]);
-      }
+  for (std::size_t i = 0; i < count; i += kChains) SYNPS_UNROLL
+  for (std::size_t j = 0; j < kVectors; ++j) {
+    const auto weights = hn::LoadU(Wide(), w + i + j * kWide);
+    SYNPS_UNROLL
+    for (std::size_t v = 0; v < kCount; ++v) {
+      const auto with = hn::LoadU(Wide(), x + v * columns + i + j * kWide);
+      sums[v].v[j] = hn::MulAdd(weights, with, sums[v].v[j]);
     }
+  }
+  SYNPS_UNROLL
   for (std::size_t v = 0; v < kCount; ++v) store_chains(sums[v], chains[v]);
 }
 
@@ -157,9 +162,10 @@ HWY_INLINE void matmul_row(const StoredRows<Format>& rows, std::uint64_t r, cons
     }
     const float* from = x + b * Format::kElements;
     std::size_t v = 0;
-    for (; v + 2 <= vectors; v += 2)
-      add_tile<2>(values, count * Format::kElements, from + v * columns, columns, chains + v);
-    if (v < vectors)
+    for (; v + kTogether <= vectors; v += kTogether)
+      add_tile<kTogether>(values, count * Format::kElements, from + v * columns, columns,
+                          chains + v);
+    for (; v < vectors; ++v)
       add_tile<1>(values, count * Format::kElements, from + v * columns, columns, chains + v);
   }
   const std::size_t done = blocks * Format::kElements;

@@ -30,12 +30,6 @@ void matvec_q8_rows(const KernelCall& call) {
 
 #else
 
-#if defined(__clang__)
-#define SYNPS_UNROLL _Pragma("clang loop unroll(full)")
-#else
-#define SYNPS_UNROLL _Pragma("GCC unroll 8")
-#endif
-
 using simd::HWY_NAMESPACE::F32;
 using simd::HWY_NAMESPACE::kLanes;
 using simd::HWY_NAMESPACE::VF32;
@@ -53,17 +47,20 @@ struct Q8Vector {
 
 HWY_INLINE Q8Vector zero_q8() {
   Q8Vector zero;
+  SYNPS_UNROLL
   for (std::size_t i = 0; i < kQ8Vectors; ++i) zero.v[i] = hn::Zero(F32());
   return zero;
 }
 
 HWY_INLINE void add_scaled(const Q8Sums& sums, VF32 scale, Q8Vector& chains) {
+  SYNPS_UNROLL
   for (std::size_t i = 0; i < kQ8Vectors; ++i)
     chains.v[i] = hn::MulAdd(hn::ConvertTo(F32(), sums.v[i]), scale, chains.v[i]);
 }
 
 HWY_INLINE float reduce_q8(const Q8Vector& chains) {
   float s[kQ8Chains];
+  SYNPS_UNROLL
   for (std::size_t i = 0; i < kQ8Vectors; ++i) hn::StoreU(chains.v[i], F32(), s + i * kLanes);
   return reduce_chains<kQ8Chains>(s);
 }

@@ -19,6 +19,14 @@
 #include "kernels/row_formats.h"
 #include "simd/vectors-inl.h"
 
+// Vectors in arrays are registers only where the loops over them are unrolled.
+#undef SYNPS_UNROLL
+#if defined(__clang__)
+#define SYNPS_UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define SYNPS_UNROLL _Pragma("GCC unroll 8")
+#endif
+
 HWY_BEFORE_NAMESPACE();
 namespace synps::kernels::HWY_NAMESPACE {
 
@@ -42,21 +50,25 @@ struct Chains {
 
 HWY_INLINE Chains load_chains(const float* s) {
   Chains chains;
+  SYNPS_UNROLL
   for (std::size_t j = 0; j < kVectors; ++j) chains.v[j] = hn::LoadU(Wide(), s + j * kWide);
   return chains;
 }
 HWY_INLINE void store_chains(const Chains& chains, float* s) {
+  SYNPS_UNROLL
   for (std::size_t j = 0; j < kVectors; ++j) hn::StoreU(chains.v[j], Wide(), s + j * kWide);
 }
 HWY_INLINE Chains zero_chains() {
   Chains chains;
+  SYNPS_UNROLL
   for (std::size_t j = 0; j < kVectors; ++j) chains.v[j] = hn::Zero(Wide());
   return chains;
 }
 
 HWY_INLINE float reduce(Chains chains) {
-  for (std::size_t half = kVectors / 2; half > 0; half /= 2)
-    for (std::size_t j = 0; j < half; ++j) chains.v[j] = hn::Add(chains.v[j], chains.v[j + half]);
+  SYNPS_UNROLL
+  for (std::size_t half = kVectors / 2; half > 0; half /= 2) SYNPS_UNROLL
+  for (std::size_t j = 0; j < half; ++j) chains.v[j] = hn::Add(chains.v[j], chains.v[j + half]);
   float last[kWide];
   hn::StoreU(chains.v[0], Wide(), last);
   return reduce_chains<kWide>(last);
@@ -188,15 +200,19 @@ struct Block<Q4Rows> {
     sink(0, value(bytes));
     sink(16, value(hn::ShiftRight<4>(bytes)));
 #else
-    const hn::CappedTag<std::uint8_t, 16> d8;
-    const auto bytes = hn::LoadU(d8, as<std::uint8_t>(in + 2));
-    const auto low = hn::And(bytes, hn::Set(d8, std::uint8_t{15}));
-    const auto eight = hn::Set(d8, std::uint8_t{8});
-    alignas(32) std::int8_t codes[32];
-    const hn::RebindToSigned<decltype(d8)> i8;
-    hn::StoreU(hn::BitCast(i8, hn::Sub(low, eight)), i8, codes);
-    hn::StoreU(hn::BitCast(i8, hn::Sub(hn::ShiftRight<4>(bytes), eight)), i8, codes + 16);
-    each_signed(codes, scale, sink);
+    // With the top bit of each half flipped, a byte has the codes less eight, in two's complement:
+    // 16 times the high one in its upper bits, and the low one when these are shifted out. So many
+    // times the code times the scale over as much is exact, as the product itself is.
+    const WideI di;
+    const auto high_scale = hn::Mul(scale, hn::Set(Wide(), 0x1p-4f));
+    const auto low_scale = hn::Mul(scale, hn::Set(Wide(), 0x1p-28f));
+    const hn::Rebind<std::int8_t, Wide> d8;
+    for (std::size_t i = 0; i < 16; i += kWide) {
+      const auto bytes = hn::PromoteTo(di, hn::LoadU(d8, as<std::int8_t>(in + 2) + i));
+      const auto codes = hn::Xor(bytes, hn::Set(di, -0x78));  // 0xFFFFFF88
+      sink(i, scaled(hn::ShiftLeft<28>(codes), low_scale));
+      sink(i + 16, scaled(hn::And(codes, hn::Set(di, ~15)), high_scale));
+    }
 #endif
   }
 };
