@@ -1,15 +1,16 @@
 // How fast the kernels multiply, beside reading the same memory in the same run.
 //
 //   bench_matvec [--mib=N] [--runs=N] [--benchmark_filter=REGEX …]
-//   bench_matvec --mib=1 --times=512 …    one small matrix again and again: from the caches
+//   bench_matvec --mib=1 --rows=64 --times=512 …    small matrices again and again: from the caches
 //
-// Matrices of 4096 × 4096 lie side by side in --mib of memory (512 unless told otherwise), more
-// than caches hold; a run multiplies each of them once. After every run the same bytes are only
-// read, by the same threads; x_read is the median of that time over the kernel's, pair by pair: 1
-// means that weights are multiplied as fast as memory can be read. The kernels are those of this
-// machine's best target. matvec_q8 rounds its activations anew for every matrix. `orders` runs
-// rows8 beside rows1 of the same bytes: x_rows1 above 1 means that rows8 is faster. Times are the
-// clock's, since several threads run: others' turns count, which the pairs make up for.
+// Matrices of 4096 × 4096 (or --rows × 4096) lie side by side in --mib of memory (512 unless told
+// otherwise), more than caches hold; a run multiplies each of them once. After every run the same
+// bytes are only read, by the same threads; x_read is the median of that time over the kernel's,
+// pair by pair: 1 means that weights are multiplied as fast as memory can be read. The kernels are
+// those of this machine's best target. matvec_q8 rounds its activations anew for every matrix.
+// `orders` runs rows8 beside rows1 of the same bytes: x_rows1 above 1 means that rows8 is faster.
+// Times are the clock's, since several threads run: others' turns count, which the pairs make up
+// for.
 
 #include <benchmark/benchmark.h>
 
@@ -227,19 +228,11 @@ void add_benchmarks() {
 }  // namespace synps
 
 int main(int argc, char** argv) {
-  synps::options().mib = 512;
-  int kept = 1;
-  for (int i = 1; i < argc; ++i) {
-    const std::string argument = argv[i];
-    if (argument.starts_with("--times="))
-      synps::options().times = std::strtoull(argv[i] + 8, nullptr, 10);
-    else if (argument.starts_with("--rows="))
-      synps::options().rows = std::strtoull(argv[i] + 7, nullptr, 10);
-    else
-      argv[kept++] = argv[i];
-  }
-  argc = kept;
-  synps::bench::take_options(argc, argv, synps::options());
+  using synps::options;
+  options().mib = 512;
+  synps::bench::take_number(argc, argv, "--times=", 1 << 20, options().times);
+  synps::bench::take_number(argc, argv, "--rows=", synps::kSide, options().rows);
+  synps::bench::take_options(argc, argv, options());
   synps::add_benchmarks();
   return synps::bench::run(argc, argv);
 }

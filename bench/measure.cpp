@@ -44,6 +44,14 @@ void Pairs::report(benchmark::State& state, const std::string& name, double work
   state.counters["x_high"] = quantile(ratios, 0.75);
 }
 
+void take_number(int& argc, char** argv, const char* name, std::uint64_t limit,
+                 std::uint64_t& number) {
+  int kept = 1;
+  for (int i = 1; i < argc; ++i)
+    if (!take_number(argv[i], name, limit, number)) argv[kept++] = argv[i];
+  argc = kept;
+}
+
 void take_options(int& argc, char** argv, Options& options) {
   int kept = 1;
   for (int i = 1; i < argc; ++i) {

@@ -77,6 +77,11 @@ struct Options {
   std::int64_t runs = 9;
 };
 
+/// Takes `NAME=N`, at least 1 and at most `limit`, out of argc and argv, if it is there. `name`
+/// ends with "=". Ends the program with status 2 when a number is not one.
+void take_number(int& argc, char** argv, const char* name, std::uint64_t limit,
+                 std::uint64_t& number);
+
 /// Takes these out of argc and argv. Ends the program with status 2 when a number is not one.
 void take_options(int& argc, char** argv, Options& options);
 

@@ -21,6 +21,22 @@ CODEC_TARGETS = {
 }
 OTHER_DECODE_TARGET = 0.8
 
+# Ratios to reading that kernels are to reach with two threads, in every order.
+MATVEC_TARGETS = {
+    ("matvec", "f16"): 0.85,
+    ("matvec", "bf16"): 0.8,
+    ("matvec", "q8_0"): 0.8,
+    ("matvec", "q4_0"): 0.4,
+    ("matvec", "ternary"): 0.28,
+    ("matvec", "ternary:tq2_0"): 0.28,
+    ("matvec_q8", "q8_0"): 0.85,
+    ("matvec_q8", "q4_0"): 0.65,
+    ("matvec_q8", "ternary"): 0.5,
+    ("matvec_q8", "ternary:tq2_0"): 0.5,
+}
+MATVEC_TARGET_THREADS = 2
+MATVEC_MIB = 512  # more than caches hold
+
 
 class Programs:
     """Finds the programs of a build folder."""
@@ -89,6 +105,40 @@ def codecs(programs, settings):
                 "target": target,
             }
         )
+    return rows
+
+
+def matvec(programs, settings):
+    say("kernels beside reading")
+    mib = settings.mib if settings.tiny else max(MATVEC_MIB, settings.mib)
+    options = [f"--mib={mib}", f"--runs={settings.runs}"]
+    if settings.tiny:
+        options += ["--rows=16", "--benchmark_filter=/(f16|q4_0):"]
+    rows, beside_rows1 = [], {}
+    for found in _benchmarks(programs.path("bench_matvec"), *options):
+        parts = _name(found).split("/")
+        threads = int(parts.pop().removeprefix("threads:"))
+        if parts[0] == "orders":
+            beside_rows1[(parts[1], parts[2], threads)] = _ratio(found, "x_rows1")
+            continue
+        operation, codec, order = parts
+        target = MATVEC_TARGETS.get((operation, short_name(codec)))
+        rows.append(
+            {
+                "operation": operation,
+                "codec": short_name(codec),
+                "order": order,
+                "threads": threads,
+                "gb_per_second": found["bytes_per_second"] / GB,
+                "read_gb_per_second": found["read"] / GB,
+                "ratio": _ratio(found, "x_read"),
+                "target": target if threads == MATVEC_TARGET_THREADS else None,
+                "key": (operation, codec, threads),
+            }
+        )
+    for row in rows:
+        key = row.pop("key")
+        row["ratio_to_rows1"] = beside_rows1.get(key) if row["order"] == "rows8" else None
     return rows
 
 

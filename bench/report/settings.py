@@ -8,7 +8,7 @@ SOURCES = ("f32", "f16", "bf16")
 CODECS = ("f16", "bf16", "q8_0", "q4_0", "ternary:tq2_0", "ternary")
 SIZES = (GB // 10, GB, 4 * GB)
 WORKERS = (1, 2)
-PARTS = ("codecs", "checksum", "open", "policy", "pack", "counts")
+PARTS = ("codecs", "matvec", "checksum", "open", "policy", "pack", "counts")
 
 # What packing with two workers is to take at most, as a multiple of the baseline's time.
 PACK_TARGET = 1.5

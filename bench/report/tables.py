@@ -84,6 +84,26 @@ def _codecs(rows):
     return ["### Codecs", "", *_table(columns, table)]
 
 
+def _matvec(rows):
+    table = [
+        (
+            f"`{row['operation']}`",
+            f"`{row['codec']}`",
+            f"`{row['order']}`",
+            row["threads"],
+            _brief(row["gb_per_second"]),
+            _brief(row["read_gb_per_second"]),
+            _against(row["ratio"], row["target"], lambda value, least: value >= least),
+            "" if row["target"] is None else f"≥ {row['target']}",
+            "" if row["ratio_to_rows1"] is None else _spread(row["ratio_to_rows1"]),
+        )
+        for row in rows
+    ]
+    columns = ("operation", "codec", "order", ">threads", ">GB/s", ">reading, GB/s", ">× reading")
+    columns += ("target", ">× `rows1`")
+    return ["### Kernels", "", *_table(columns, table)] if rows else []
+
+
 def _checksum(rows):
     table = [
         (
@@ -242,6 +262,7 @@ def results(report):
         *_machine(report),
         *_note(report, more),
         *_codecs(report["codecs"]),
+        *_matvec(report["matvec"]),
         *_checksum(report["checksum"]),
         *_opening(report["open"]),
         *_policy(report["policy"]),

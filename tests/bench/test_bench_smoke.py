@@ -90,6 +90,7 @@ class Smoke(unittest.TestCase):
         report = self.bench_json(*FEW, "--update", document, "--markdown", self.file("t.md"))
         self.assertTrue(report["complete"])
         self.check_codecs(report["codecs"])
+        self.check_kernels(report["matvec"])
         self.check_small_parts(report)
         self.check_packs(report)
         for row in report["counts"]:  # none without valgrind
@@ -98,7 +99,7 @@ class Smoke(unittest.TestCase):
         with open(self.file("t.md"), encoding="utf-8") as file:
             shown = file.read()
         self.check_tables(shown)
-        for heading in ("Codecs", "Checksums", "Opening", "Policies", "Packing 1 MB to disk"):
+        for heading in ("Codecs", "Kernels", "Checksums", "Opening", "Policies", "Packing 1 MB to disk"):
             self.assertIn(f"### {heading}\n", shown)
         self.assertNotIn(self.temporary.name, shown)
         with open(document, encoding="utf-8") as file:
@@ -119,6 +120,17 @@ class Smoke(unittest.TestCase):
         self.assertEqual(found["decode"], names)
         self.assertEqual(found["encode"], encoders)
         self.assertEqual(found["analyse"], {"ternary:absmean"})
+
+    def check_kernels(self, rows):
+        found = {(row["operation"], row["codec"], row["order"]) for row in rows}
+        self.assertIn(("matvec", "f16", "rows1"), found)
+        self.assertIn(("matvec_q8", "q4_0", "rows8"), found)
+        self.assertEqual({row["threads"] for row in rows}, {1, 2})
+        for row in rows:
+            self.check_spread(row["ratio"])
+            self.assertEqual(row["ratio_to_rows1"] is not None, row["order"] == "rows8")
+            targeted = row["threads"] == 2 and row["operation"] != "matmul"
+            self.assertEqual(row["target"] is not None, targeted)
 
     def check_small_parts(self, report):
         self.assertEqual(len(report["checksum"]), 6)
