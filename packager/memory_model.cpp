@@ -74,6 +74,7 @@ std::uint64_t memory_of(const Plan& plan) noexcept {
   std::uint64_t bytes = plan.weights.size() * sizeof(PlannedWeight);
   for (const PlannedWeight& planned : plan.weights) bytes += heap_of(planned);
   for (const auto& [key, value] : plan.layout.metadata) bytes += key.size() + value.size();
+  for (const PlannedShard& shard : plan.shards) bytes += sizeof shard + memory_of(shard.plan);
   return bytes + memory_of(plan.layout.index);
 }
 
@@ -95,6 +96,8 @@ MemoryNeed pack_memory(const Checkpoint& checkpoint, const Plan& plan) {
     need.index_bytes +=
         round_up_index(2 * memory_of(plan.layout.index) +
                        plan.layout.chunk_count * sizeof(std::uint64_t) + plan.layout.header_bytes);
+  // Shards are written one by one; their index, its text and the files' names stay.
+  if (!plan.shards.empty()) need.index_bytes += round_up_index(4 * plan.shard_index_bytes);
   const PackBuffers buffers = pack_buffers(plan);
   // Workers encode first, and then, with other buffers, compress.
   const std::uint64_t most = std::max(buffers.total(), frame_worker_bytes(plan.layout));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "shard_plan.h"
 #include "synps/error.h"
 
 namespace synps {
@@ -200,7 +201,10 @@ Plan make_plan(const Checkpoint& checkpoint, const Policy& policy, const PlanOpt
   Planner planner(checkpoint, policy);
   for (std::size_t i = 0; i < resolutions.size(); ++i) planner.add(i, resolutions[i]);
   resolutions = {};  // as large as the plan, and done with before the layout needs memory
-  return planner.finish();
+  Plan plan = planner.finish();
+  if (options.max_shard_bytes != 0)
+    plan_shards(plan, checkpoint, policy.codecs(), options.max_shard_bytes, options.name);
+  return plan;
 }
 
 }  // namespace synps

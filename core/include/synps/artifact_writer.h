@@ -68,6 +68,8 @@ class ArtifactWriter {
   /// written. Does not commit the file. Returns the layout with the true sizes where the one given
   /// had bounds.
   std::optional<ArtifactLayout> finish();
+  /// The digest of the padded index, once finish() has written it.
+  const Digest& index_digest() const noexcept { return index_digest_; }
 
  private:
   std::uint64_t place_of(const StoredComponent& stored, std::uint64_t offset) const;
@@ -85,6 +87,7 @@ class ArtifactWriter {
   std::uint64_t plain_ = 0;            ///< digests of components that are not compressed
   std::vector<std::uint64_t> frames_;  ///< sizes of the frames that have their place
   std::uint64_t next_frame_ = 0;
+  Digest index_digest_{};
   std::vector<std::byte> buffer_;  ///< of compress_written() and finish()
 };
 

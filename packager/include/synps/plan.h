@@ -29,26 +29,42 @@ struct PlannedWeight {
   SourcePlace policy_place;  ///< of the scheme that decided; line 0 when none was needed
 };
 
+struct PlannedShard;
+
 /// What pack will do. The artifact's size is exact, unless layout.has_bounds: then it is the most
 /// that it can be, and the sizes of compressed components are.
 struct Plan {
   std::vector<PlannedWeight> weights;  ///< by the bytes of the path
   ArtifactLayout layout;
   std::uint64_t source_bytes = 0;      ///< of all tensors
-  std::uint64_t artifact_bytes = 0;    ///< of the whole file
+  std::uint64_t artifact_bytes = 0;    ///< of the whole file, or of all shards and their index
   std::uint64_t resident_bytes = 0;    ///< on the heap once loaded, as planned and inflated
   std::uint64_t mapped_bytes = 0;      ///< mapped from the file
   std::uint64_t conversion_bytes = 0;  ///< made by conversions at load: by inflating
   bool fits = true;                    ///< within the budget, where one is given
+
+  /// The files, where there are several; `layout` is then that of one file, which is not written.
+  std::vector<PlannedShard> shards;
+  std::string shard_index{};            ///< name of the shard index
+  std::uint64_t shard_index_bytes = 0;  ///< of the shard index; the most, where there are bounds
 
   const StoredWeight& stored(const PlannedWeight& weight) const {
     return layout.index.weights[weight.stored];
   }
 };
 
+/// One of several files of an artifact: an artifact of its own weights.
+struct PlannedShard {
+  std::string file{};       ///< name, without a folder
+  Plan plan{};              ///< of its weights alone
+  bool over_limit = false;  ///< larger than a shard may be: one weight, which is not cut
+};
+
 struct PlanOptions {
   bool allow_unmatched = false;
   std::optional<CompressRequest> compress{};  ///< for weights for which no policy sets it
+  std::uint64_t max_shard_bytes = 0;  ///< of a file, above which there are several; 0: any
+  std::string name = "model.synps";   ///< of the artifact's file: shards are called after it
 };
 
 /// Resolves every weight and lays the artifact out. Throws Error with all problems.
