@@ -14,7 +14,6 @@
 
 #include "byte_size.h"
 #include "failures.h"
-#include "synps/artifact_reader.h"
 #include "synps/builtin_codecs.h"
 #include "synps/codec_package.h"
 #include "synps/file.h"
@@ -55,6 +54,16 @@ std::string compress_fault(const std::string& text) {
                      kMinZstdLevel, kMaxZstdLevel);
 }
 
+void add_size_option(CLI::App& command, const char* name, std::uint64_t& bytes,
+                     const char* description) {
+  command
+      .add_option_function<std::string>(
+          name, [&bytes](const std::string& text) { bytes = parse_byte_size(text).value_or(0); },
+          description)
+      ->check(CLI::Validator(byte_size_fault, ""))
+      ->type_name("SIZE");
+}
+
 }  // namespace
 
 void add_policy_option(CLI::App& command, std::string& policy) {
@@ -70,13 +79,13 @@ void add_jobs_option(CLI::App& command, unsigned& jobs) {
 }
 
 void add_max_memory_option(CLI::App& command, std::uint64_t& bytes) {
-  command
-      .add_option_function<std::string>(
-          "--max-memory",
-          [&bytes](const std::string& text) { bytes = parse_byte_size(text).value_or(0); },
-          "The most memory to take, such as 512MiB; fewer workers are used, to fit")
-      ->check(CLI::Validator(byte_size_fault, ""))
-      ->type_name("SIZE");
+  add_size_option(command, "--max-memory", bytes,
+                  "The most memory to take, such as 512MiB; fewer workers are used, to fit");
+}
+
+void add_max_shard_option(CLI::App& command, std::uint64_t& bytes) {
+  add_size_option(command, "--max-shard-size", bytes,
+                  "The most bytes of a file, such as 5GB; what is larger is cut into shards");
 }
 
 void add_json_option(CLI::App& command, bool& json) {
@@ -122,7 +131,9 @@ CodecRegistry registry_with(const std::vector<std::string>& packages) {
 }
 
 bool is_artifact(const std::string& path) {
-  return status_of(path).kind == FileStatus::Kind::regular && ArtifactReader::recognises(path);
+  const FileStatus::Kind kind = status_of(path).kind;
+  return (kind == FileStatus::Kind::regular || kind == FileStatus::Kind::directory) &&
+         ArtifactSet::recognises(path);
 }
 
 Checkpoint open_checkpoint(const std::string& path) {
@@ -165,7 +176,7 @@ Policy load_policy(const std::string& given, const CodecRegistry& codecs) {
   return policy;
 }
 
-void log_missing_codecs(const ArtifactReader& artifact, const CodecRegistry& codecs) {
+void log_missing_codecs(const ArtifactSet& artifact, const CodecRegistry& codecs) {
   for (const Problem& problem : missing_codecs(artifact.path(), artifact.index().weights, codecs))
     spdlog::warn("{}", to_string(problem));
 }

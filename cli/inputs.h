@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "synps/artifact_reader.h"
+#include "synps/artifact_set.h"
 #include "synps/checkpoint.h"
 #include "synps/codec_registry.h"
 #include "synps/plan.h"
@@ -22,6 +22,8 @@ void add_policy_option(CLI::App& command, std::string& policy);
 void add_jobs_option(CLI::App& command, unsigned& jobs);
 /// `--max-memory SIZE`; 0 stays where it is not given.
 void add_max_memory_option(CLI::App& command, std::uint64_t& bytes);
+/// `--max-shard-size SIZE`; 0 stays where it is not given.
+void add_max_shard_option(CLI::App& command, std::uint64_t& bytes);
 void add_json_option(CLI::App& command, bool& json);
 void add_all_option(CLI::App& command, bool& all);
 /// `--compress METHOD`: for compress_request().
@@ -36,8 +38,8 @@ void add_package_option(CLI::App& command, std::vector<std::string>& packages);
 /// is not NAME=PATH or a name given twice, Error(package) for a package that cannot be used.
 CodecRegistry registry_with(const std::vector<std::string>& packages);
 
-/// Whether `path` is a file that says it is an artifact. Throws Error(io) when there is no such
-/// file.
+/// Whether `path` says that it is an artifact (ArtifactSet::recognises). Throws Error(io) when there
+/// is no such file.
 bool is_artifact(const std::string& path);
 
 /// Checkpoint::open, logged.
@@ -58,7 +60,7 @@ Policy load_policy(const std::string& given, const CodecRegistry& codecs);
 
 /// Warns of codecs that the weights of an artifact need and `codecs` has not: what is about to be
 /// shown or checked does not need them, but loading the artifact does.
-void log_missing_codecs(const ArtifactReader& artifact, const CodecRegistry& codecs);
+void log_missing_codecs(const ArtifactSet& artifact, const CodecRegistry& codecs);
 
 /// Logs what is allowed but most likely not meant about the weights of a checkpoint whose plan
 /// has been made.

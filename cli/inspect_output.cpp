@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "key_values.h"
+#include "shard_list.h"
 #include "synps/error.h"
 #include "synps/json_writer.h"
 #include "table.h"
@@ -36,8 +37,7 @@ void write_metadata(JsonWriter& json, const Metadata& metadata) {
   json.end_object();
 }
 
-void write_components(JsonWriter& json, const ArtifactReader& artifact,
-                      const StoredWeight& weight) {
+void write_components(JsonWriter& json, const ArtifactReader& file, const StoredWeight& weight) {
   json.begin_array();
   for (const StoredComponent& stored : weight.components) {
     json.begin_object().key("name").string(stored.component.name);
@@ -46,7 +46,7 @@ void write_components(JsonWriter& json, const ArtifactReader& artifact,
     json.key("shape");
     write_shape(json, stored.component.shape);
     json.key("compression").string(to_string(stored.compression));
-    json.key("offset").integer(artifact.file_offset(stored));
+    json.key("offset").integer(file.file_offset(stored));
     json.key("bytes").integer(stored.component.bytes);
     json.key("stored_bytes").integer(stored.stored_bytes).end_object();
   }
@@ -117,26 +117,30 @@ std::string density(std::uint64_t elements, std::uint64_t bytes) {
 
 }  // namespace
 
-std::string inspect_text(const ArtifactReader& artifact, const CodecRegistry& codecs, bool all,
+std::string inspect_text(const ArtifactSet& artifact, const CodecRegistry& codecs, bool all,
                          std::size_t width) {
   const WeightReport report = report_artifact(artifact, codecs);
   const BitTotal bits = bit_total(report);
   std::string out = fmt::format(
       "{}: artifact, format {}\n"
-      "  file     {}\n"
+      "  {}{}\n"
       "  weights  {}: {}\n",
       escape_for_display(artifact.path()), artifact.index().version,
+      artifact.is_sharded() ? fmt::format("files    {}: ", grouped(report.shards.size() + 1))
+                            : std::string("file     "),
       exact_bytes(report.artifact_bytes), grouped(report.weights.size()),
       density(bits.elements, bits.bytes));
   out += compression_text(report, 9);
   out += metadata_text(artifact.metadata()) + values_text(artifact.index().values);
+  if (const std::string shards = shards_text(report, all, width); !shards.empty())
+    out += "\n" + shards;
   out += "\n" + codec_totals_text(report, width);
   if (const std::string fallbacks = fallbacks_text(report, width); !fallbacks.empty())
     out += "\n" + fallbacks;
   return out + "\n" + weight_table(weight_lines(report), all, width);
 }
 
-std::string inspect_json(const ArtifactReader& artifact, const CodecRegistry& codecs) {
+std::string inspect_json(const ArtifactSet& artifact, const CodecRegistry& codecs) {
   const WeightReport report = report_artifact(artifact, codecs);
   JsonWriter json;
   json.begin_object().key("kind").string("artifact");
@@ -152,14 +156,16 @@ std::string inspect_json(const ArtifactReader& artifact, const CodecRegistry& co
   artifact.index().zstd.empty() ? json.null() : json.string(artifact.index().zstd);
   json.key("compressed");
   write_compression(json, report);
+  write_shards(json, report);
   json.key("codecs");
   write_codec_totals(json, report);
   json.key("weights").begin_array();
-  for (const ReportedWeight& weight : report.weights) {
+  for (std::size_t i = 0; i < report.weights.size(); ++i) {
     json.begin_object();
-    write_weight_fields(json, weight);
+    write_weight_fields(json, report.weights[i]);
+    if (artifact.is_sharded()) json.key("shard").integer(artifact.file_number(i));
     json.key("components");
-    write_components(json, artifact, *weight.stored);
+    write_components(json, artifact.file_of(i), *report.weights[i].stored);
     json.end_object();
   }
   json.end_array().end_object();

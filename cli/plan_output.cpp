@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "key_values.h"
+#include "shard_list.h"
 #include "synps/error.h"
 #include "synps/json_writer.h"
 #include "text.h"
@@ -68,6 +69,8 @@ std::string plan_text(const WeightReport& report, const std::string& input, bool
                      bits_each(bits.source_bytes, bits.elements));
   if (report.pack_memory) out += memory_text(*report.pack_memory);
   if (!report.fits) out += "  does not fit\n";
+  if (const std::string shards = shards_text(report, all, width); !shards.empty())
+    out += "\n" + shards;
   out += "\n" + codec_totals_text(report, width);
   if (const std::string fallbacks = fallbacks_text(report, width); !fallbacks.empty())
     out += "\n" + fallbacks;
@@ -99,6 +102,7 @@ std::string plan_json(const WeightReport& report) {
     write_memory(json, *report.pack_memory);
   else
     json.null();
+  write_shards(json, report);
   json.key("codecs");
   write_codec_totals(json, report);
   json.key("fallbacks");

@@ -54,7 +54,7 @@ VerifyReport verify_with_progress(const Options& options, const CodecRegistry& c
 std::map<std::string, std::string> codecs_in(const std::string& artifact) {
   std::map<std::string, std::string> codecs;
   try {
-    const ArtifactReader reader(artifact);
+    const ArtifactSet reader(artifact);
     for (const StoredWeight& weight : reader.index().weights)
       codecs.emplace(weight.weight.path, weight.codec.id());
   } catch (const Error&) {
@@ -66,7 +66,7 @@ std::map<std::string, std::string> codecs_in(const std::string& artifact) {
 /// Without a checkpoint nothing is decoded, and a codec may be missing.
 void warn_of_missing_codecs(const std::string& artifact, const CodecRegistry& codecs) {
   try {
-    log_missing_codecs(ArtifactReader(artifact), codecs);
+    log_missing_codecs(ArtifactSet(artifact), codecs);
   } catch (const Error&) {
     // What is wrong with it is in the report already.
   }

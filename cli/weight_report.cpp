@@ -53,6 +53,27 @@ std::uint64_t source_bytes(const StoredWeight& stored, const CodecRegistry& code
   return sum;
 }
 
+std::string file_name(const std::string& path) {
+  return path.substr(path.rfind('/') + 1);  // all of it where there is no folder
+}
+
+void report_shards(WeightReport& report, const Plan& plan) {
+  for (const PlannedShard& shard : plan.shards)
+    report.shards.push_back(
+        {shard.file, shard.plan.artifact_bytes, shard.plan.weights.size(), shard.over_limit});
+  if (!plan.shards.empty())
+    report.shard_index = {plan.shard_index, plan.shard_index_bytes, plan.weights.size(), false};
+}
+
+void report_shards(WeightReport& report, const ArtifactSet& artifact) {
+  if (!artifact.is_sharded()) return;
+  for (const auto& file : artifact.files())
+    report.shards.push_back(
+        {file_name(file->path()), file->file().size(), file->index().weights.size(), false});
+  report.shard_index = {file_name(artifact.shard_index()->path()), artifact.shard_index()->size(),
+                        report.weights.size(), false};
+}
+
 }  // namespace
 
 std::uint64_t elements_of(const StoredWeight& stored) noexcept {
@@ -109,10 +130,11 @@ WeightReport report_plan(const Plan& plan, const Policy& policy, const Checkpoin
   report.fits = plan.fits;
   report.sizes_are_bounds = plan.layout.has_bounds;
   report.values = &plan.layout.index.values;
+  report_shards(report, plan);
   return report;
 }
 
-WeightReport report_artifact(const ArtifactReader& artifact, const CodecRegistry& codecs) {
+WeightReport report_artifact(const ArtifactSet& artifact, const CodecRegistry& codecs) {
   WeightReport report;
   for (const StoredWeight& stored : artifact.index().weights) {
     ReportedWeight weight;
@@ -133,8 +155,9 @@ WeightReport report_artifact(const ArtifactReader& artifact, const CodecRegistry
     report.conversion_bytes += loaded.inflated;
     report.weights.push_back(std::move(weight));
   }
-  report.artifact_bytes = artifact.file().size();
+  report.artifact_bytes = artifact.file_bytes();
   report.values = &artifact.index().values;
+  report_shards(report, artifact);
   return report;
 }
 
@@ -149,6 +172,11 @@ void set_true_sizes(WeightReport& report, const ArtifactLayout& written) {
     for (const StoredComponent& stored : weight.stored->components)
       weight.bytes += stored.stored_bytes;
   }
+}
+
+void set_true_sizes(WeightReport& report, const std::vector<PackedFile>& written) {
+  for (std::size_t i = 0; i < report.shards.size(); ++i) report.shards[i].bytes = written[i].bytes;
+  if (!report.shards.empty()) report.shard_index.bytes = written.back().bytes;
 }
 
 std::string describe(const ReportedWeight& weight) {

@@ -5,8 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "synps/artifact_reader.h"
+#include "synps/artifact_set.h"
 #include "synps/memory.h"
+#include "synps/pack.h"
 #include "synps/plan.h"
 #include "synps/policy.h"
 #include "text.h"
@@ -27,6 +28,14 @@ struct ReportedWeight {
   std::string fallback_reason;    ///< "" when unknown: an artifact does not hold it
 };
 
+/// A file of an artifact in several files.
+struct ReportedShard {
+  std::string file{};  ///< name, without a folder
+  std::uint64_t bytes = 0;
+  std::uint64_t weights = 0;
+  bool over_limit = false;  ///< larger than was asked for: one weight, which is not cut
+};
+
 /// A whole artifact, written or to be written. Refers to the plan or reader it was made of.
 struct WeightReport {
   std::string policy_file;              ///< "" for an artifact that exists
@@ -41,6 +50,8 @@ struct WeightReport {
   const Checkpoint* checkpoint = nullptr;            ///< null for an artifact that exists
   std::optional<MemoryNeed> pack_memory{};           ///< what packing takes; none for an artifact
   const std::vector<ValueScheme>* values = nullptr;  ///< schemes for values that are not weights
+  std::vector<ReportedShard> shards{};               ///< none: one file
+  ReportedShard shard_index{};                       ///< where there are shards
 };
 
 /// The compressed components of a report together.
@@ -58,8 +69,10 @@ WeightReport report_plan(const Plan& plan, const Policy& policy, const Checkpoin
 /// Replaces what a plan's report says of sizes by what they turned out to be. `written` outlives
 /// it.
 void set_true_sizes(WeightReport& report, const ArtifactLayout& written);
+/// The same for the files of an artifact in several.
+void set_true_sizes(WeightReport& report, const std::vector<PackedFile>& written);
 /// What loading the artifact does.
-WeightReport report_artifact(const ArtifactReader& artifact, const CodecRegistry& codecs);
+WeightReport report_artifact(const ArtifactSet& artifact, const CodecRegistry& codecs);
 
 /// Elements of a weight; of one that is kept as rows of bytes, what the source's blocks hold.
 std::uint64_t elements_of(const StoredWeight& stored) noexcept;
