@@ -62,6 +62,7 @@ class Parser {
   }
 
   ArtifactShards parse() {
+    check_version();
     const simdjson::dom::element metadata = field(root_, "", "metadata", 2);
     const simdjson::dom::element map = field(root_, "", "weight_map", 2);
     parse_metadata(metadata);
@@ -113,20 +114,27 @@ class Parser {
     return value;
   }
 
-  void parse_metadata(simdjson::dom::element metadata) {
-    // The version first: another one may have other fields.
+  /// First of all: another version may have other fields.
+  void check_version() const {
+    simdjson::dom::element metadata;
     simdjson::dom::element version;
-    const std::string wanted = std::to_string(kArtifactVersion);
+    if (object(root_, "").at_key("metadata").get(metadata) != simdjson::SUCCESS)
+      fail("metadata", "a value");
     if (object(metadata, "metadata").at_key("synps.version").get(version) != simdjson::SUCCESS)
       fail("metadata.synps.version", "a value");
-    if (const std::string_view found = string(version, "metadata.synps.version"); found != wanted)
-      throw Error({.code = ErrorCode::artifact,
-                   .file = file_,
-                   .what = "the artifact has another format version",
-                   .field = "metadata.synps.version",
-                   .found = quote(found),
-                   .want = wanted,
-                   .hint = "read it with the synps that wrote it, or pack the checkpoint again"});
+    const std::string wanted = std::to_string(kArtifactVersion);
+    const std::string_view found = string(version, "metadata.synps.version");
+    if (found == wanted) return;
+    throw Error({.code = ErrorCode::artifact,
+                 .file = file_,
+                 .what = "the artifact has another format version",
+                 .field = "metadata.synps.version",
+                 .found = quote(found),
+                 .want = wanted,
+                 .hint = "read it with the synps that wrote it, or pack the checkpoint again"});
+  }
+
+  void parse_metadata(simdjson::dom::element metadata) {
     if (field(metadata, "metadata", "total_size", 3).get(shards_.total_bytes) != simdjson::SUCCESS)
       fail("metadata.total_size", "an integer from 0 to 2^64 - 1");
     const std::string place = "metadata.synps.shards";
