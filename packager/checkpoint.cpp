@@ -49,6 +49,7 @@ void Checkpoint::open_safetensors(const std::string& source, Os& os) {
   std::vector<CheckpointFile> files;
   if (source.ends_with(".index.json")) {
     const InputFile index(os, source);
+    refuse_artifact_index(index);
     files = open_shards(index);
     inputs_.push_back(index.identity());
   } else {

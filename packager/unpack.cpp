@@ -12,7 +12,7 @@
 #include "safetensors_output.h"
 #include "source_reader.h"
 #include "stored_reader.h"
-#include "synps/artifact_reader.h"
+#include "synps/artifact_set.h"
 #include "synps/codec_package.h"
 #include "synps/component_reader.h"
 #include "synps/stored_codec.h"
@@ -22,6 +22,7 @@ namespace {
 
 /// How a weight comes back.
 struct UnpackedWeight {
+  const ArtifactReader* file = nullptr;  ///< that holds it
   const StoredWeight* stored = nullptr;
   const Codec* codec = nullptr;  ///< decodes; null when the stored bytes are written as they are
   const Codec* dense = nullptr;  ///< encodes the values in the dtype they are written in
@@ -40,7 +41,7 @@ struct UnpackedWeight {
 /// that any codec decodes to.
 UnpackedWeight plan_weight(const ArtifactReader& artifact, const StoredWeight& stored,
                            const CodecRegistry& codecs) {
-  if (stored_as_source(stored)) return {&stored, nullptr, nullptr};
+  if (stored_as_source(stored)) return {&artifact, &stored, nullptr, nullptr};
   const Codec* codec = require_stored_codec(codecs, stored, artifact.path());
   if (codec == nullptr) cannot_decode(artifact, stored, "nothing decodes this weight");
   const DType source = stored.weight.dtype;
@@ -48,15 +49,16 @@ UnpackedWeight plan_weight(const ArtifactReader& artifact, const StoredWeight& s
   const Codec* dense = lossless ? codecs.for_dtype(source) : nullptr;
   if (dense == nullptr || !dense->info().encodes) dense = codecs.for_dtype(DType::f32);
   if (dense == nullptr) cannot_decode(artifact, stored, "no codec writes f32");
-  return {&stored, codec, dense};
+  return {&artifact, &stored, codec, dense};
 }
 
 class Unpacker {
  public:
-  Unpacker(const ArtifactReader& artifact, const CodecRegistry& codecs,
+  Unpacker(const ArtifactSet& artifact, const CodecRegistry& codecs,
            const UnpackOptions& options, const std::string& output)
       : artifact_(artifact), options_(options) {
-    for (const StoredWeight& stored : artifact.index().weights) add(stored, codecs);
+    for (std::size_t i = 0; i < artifact.index().weights.size(); ++i)
+      add(artifact.file_of(i), artifact.index().weights[i], codecs);
     layout_ = lay_out_safetensors(entries_, artifact.source_metadata(), output);
   }
 
@@ -64,16 +66,16 @@ class Unpacker {
   UnpackReport report() const { return {layout_.file_bytes, widened_}; }
 
  private:
-  void add(const StoredWeight& stored, const CodecRegistry& codecs);
-  void check(const StoredWeight& stored, Progress& progress);
-  void write_bytes(AtomicFile& file, const StoredWeight& stored, std::uint64_t begin,
+  void add(const ArtifactReader& artifact, const StoredWeight& stored, const CodecRegistry& codecs);
+  void check(const UnpackedWeight& weight, Progress& progress);
+  void write_bytes(AtomicFile& file, const UnpackedWeight& weight, std::uint64_t begin,
                    Progress& progress);
   void write_values(AtomicFile& file, const UnpackedWeight& weight, std::uint64_t begin,
                     Progress& progress);
   void check_kept(const UnpackedWeight& weight, const Piece& piece, std::span<const float> values,
                   std::span<const std::byte> bytes);
 
-  const ArtifactReader& artifact_;
+  const ArtifactSet& artifact_;
   const UnpackOptions& options_;
   std::vector<UnpackedWeight> weights_;
   std::vector<SafetensorsEntry> entries_;  ///< one a weight
@@ -84,8 +86,9 @@ class Unpacker {
   Buffer<float> kept_;
 };
 
-void Unpacker::add(const StoredWeight& stored, const CodecRegistry& codecs) {
-  const UnpackedWeight weight = plan_weight(artifact_, stored, codecs);
+void Unpacker::add(const ArtifactReader& artifact, const StoredWeight& stored,
+                   const CodecRegistry& codecs) {
+  const UnpackedWeight weight = plan_weight(artifact, stored, codecs);
   const DType dtype =
       weight.dense != nullptr ? *weight.dense->info().dense_dtype : stored.weight.dtype;
   if (dtype != stored.weight.dtype) widened_.push_back(stored.weight.path);
@@ -100,28 +103,30 @@ void Unpacker::write(AtomicFile& file) {
   file.write(0, std::as_bytes(std::span<const char>(layout_.header)));
   for (const std::size_t i : layout_.order) {
     const std::uint64_t begin = layout_.header.size() + entries_[i].begin;
-    check(*weights_[i].stored, progress);
+    check(weights_[i], progress);
     if (weights_[i].codec == nullptr)
-      write_bytes(file, *weights_[i].stored, begin, progress);
+      write_bytes(file, weights_[i], begin, progress);
     else
       write_values(file, weights_[i], begin, progress);
   }
 }
 
 /// Damaged bytes are never unpacked.
-void Unpacker::check(const StoredWeight& stored, Progress& progress) {
+void Unpacker::check(const UnpackedWeight& weight, Progress& progress) {
+  const StoredWeight& stored = *weight.stored;
   const std::span<std::byte> buffer = bytes_.take(kCopyBytes);
   for (const StoredComponent& component : stored.components)
     for (std::uint64_t chunk = 0; chunk < component.chunks(); ++chunk) {
-      artifact_.read_and_check_chunk(stored, component, chunk, buffer);
-      progress.advance(artifact_.place_of(stored, component, chunk).size);
+      weight.file->read_and_check_chunk(stored, component, chunk, buffer);
+      progress.advance(weight.file->place_of(stored, component, chunk).size);
     }
 }
 
-void Unpacker::write_bytes(AtomicFile& file, const StoredWeight& stored, std::uint64_t begin,
+void Unpacker::write_bytes(AtomicFile& file, const UnpackedWeight& weight, std::uint64_t begin,
                            Progress& progress) {
+  const StoredWeight& stored = *weight.stored;
   const StoredComponent& component = stored.components.front();
-  ComponentReader reader(artifact_);
+  ComponentReader reader(*weight.file);
   for (std::uint64_t at = 0; at < component.component.bytes;) {
     const std::span<std::byte> bytes =
         bytes_.take(std::min(kCopyBytes, component.component.bytes - at));
@@ -136,7 +141,7 @@ void Unpacker::write_values(AtomicFile& file, const UnpackedWeight& weight, std:
                             Progress& progress) {
   const StoredWeight& stored = *weight.stored;
   const DType dtype = *weight.dense->info().dense_dtype;
-  StoredReader reader(artifact_, stored, *weight.codec);
+  StoredReader reader(*weight.file, stored, *weight.codec);
   const std::uint64_t elements = stored.weight.shape.elements();
   for (std::uint64_t at = 0; at < elements;) {
     const Piece piece = next_piece(stored.weight, at, elements, weight.codec->row_granule());
@@ -175,9 +180,9 @@ void Unpacker::check_kept(const UnpackedWeight& weight, const Piece& piece,
                     std::string(dtype_name(*weight.dense->info().dense_dtype)));
 }
 
-void check_unchanged(const ArtifactReader& artifact) {
+void check_unchanged(const ArtifactSet& artifact) {
   try {
-    artifact.file().check_unchanged();
+    for (const auto& file : artifact.files()) file->file().check_unchanged();
   } catch (const Error& error) {
     std::vector<Problem> problems = error.problems();
     for (Problem& problem : problems)
@@ -190,12 +195,12 @@ void check_unchanged(const ArtifactReader& artifact) {
 
 UnpackReport unpack(const std::string& artifact, const std::string& output,
                     const CodecRegistry& codecs, const UnpackOptions& options, Os& os) {
-  const ArtifactReader reader(artifact, os);
+  const ArtifactSet reader(artifact, os);
   if (auto missing = missing_codecs(artifact, reader.index().weights, codecs); !missing.empty())
     throw Error(std::move(missing));
   Unpacker unpacker(reader, codecs, options, output);
   AtomicFile::Options file_options{.replace = options.replace, .inputs = options.protected_files};
-  file_options.inputs.push_back(reader.file().identity());
+  for (const FileIdentity& input : reader.inputs()) file_options.inputs.push_back(input);
   AtomicFile file(os, output, std::move(file_options));
   unpacker.write(file);
   check_unchanged(reader);

@@ -7,6 +7,7 @@
 
 #include "compare.h"
 #include "progress.h"
+#include "synps/artifact_set.h"
 #include "synps/parallel.h"
 #include "synps/stored_codec.h"
 
@@ -16,17 +17,18 @@ namespace {
 struct WeightPair {
   const SourceTensor* source = nullptr;
   const StoredWeight* stored = nullptr;
+  const ArtifactReader* file = nullptr;  ///< that the stored weight is in
 };
 
-Problem weight_problem(const ArtifactReader& artifact, const Weight& weight, std::string what) {
+Problem weight_problem(const std::string& file, const Weight& weight, std::string what) {
   return {.code = ErrorCode::artifact,
-          .file = artifact.path(),
+          .file = file,
           .what = std::move(what),
           .field = weight.path};
 }
 
 /// Weights that are the same on both sides; problems for the others.
-std::vector<WeightPair> pair_weights(const Checkpoint& checkpoint, const ArtifactReader& artifact,
+std::vector<WeightPair> pair_weights(const Checkpoint& checkpoint, const ArtifactSet& artifact,
                                      std::vector<Problem>& problems) {
   std::vector<WeightPair> pairs;
   const std::vector<SourceTensor>& tensors = checkpoint.tensors();
@@ -40,24 +42,26 @@ std::vector<WeightPair> pair_weights(const Checkpoint& checkpoint, const Artifac
     const bool only_stored =
         !only_source && (t == tensors.size() || weights[w].weight.path < tensors[t].weight.path);
     if (only_source) {
-      problems.push_back(weight_problem(artifact, tensors[t++].weight,
+      problems.push_back(weight_problem(artifact.path(), tensors[t++].weight,
                                         "the checkpoint's weight is not in the artifact"));
     } else if (only_stored) {
-      problems.push_back(
-          weight_problem(artifact, weights[w++].weight, "the weight is not in the checkpoint"));
+      problems.push_back(weight_problem(artifact.file_of(w).path(), weights[w].weight,
+                                        "the weight is not in the checkpoint"));
+      ++w;
     } else {
-      pairs.push_back({&tensors[t++], &weights[w++]});
+      pairs.push_back({&tensors[t++], &weights[w], &artifact.file_of(w)});
+      ++w;
     }
   }
   return pairs;
 }
 
 /// Shape, dtype or encoding that is not the source's.
-std::optional<Problem> mismatch(const ArtifactReader& artifact, const WeightPair& pair) {
+std::optional<Problem> mismatch(const WeightPair& pair) {
   const StoredWeight& stored = *pair.stored;
   const Weight source = stored.codec.is_keep() ? kept_weight(*pair.source) : pair.source->weight;
   if (source == stored.weight && pair.source->encoding == stored.source) return std::nullopt;
-  Problem problem = weight_problem(artifact, stored.weight, "the weight is not the checkpoint's");
+  Problem problem = weight_problem(pair.file->path(), stored.weight, "the weight is not the checkpoint's");
   const auto text = [](const Weight& weight, const std::string& encoding) {
     std::string out = fmt::format("{} {}", dtype_name(weight.dtype), weight.shape.to_string());
     if (encoding != encoding_name(weight.dtype)) out += " of " + quote(encoding);
@@ -84,7 +88,7 @@ class ProblemList {
   std::set<std::string> known_;
 };
 
-void compare(const ArtifactReader& artifact, const CodecRegistry& codecs,
+void compare(const ArtifactSet& artifact, const CodecRegistry& codecs,
              const VerifyOptions& options, Progress& progress, VerifyReport& report) {
   const Checkpoint& checkpoint = *options.against;
   const std::vector<WeightPair> pairs = pair_weights(checkpoint, artifact, report.problems);
@@ -93,14 +97,15 @@ void compare(const ArtifactReader& artifact, const CodecRegistry& codecs,
       worker_count(options.jobs, pairs.size()), pairs.size(), [&](unsigned, std::uint64_t unit) {
         const WeightPair& pair = pairs[static_cast<std::size_t>(unit)];
         WeightComparison& result = results[static_cast<std::size_t>(unit)];
-        if (auto problem = mismatch(artifact, pair)) {
+        if (auto problem = mismatch(pair)) {
           result.error.path = pair.stored->weight.path;
           result.error.lossless = pair.stored->lossless;
           result.error.compared = result.error.exact = false;
           result.problems.push_back(std::move(*problem));
           return;
         }
-        result = compare_weight(checkpoint, *pair.source, artifact, *pair.stored, codecs, progress);
+        result =
+            compare_weight(checkpoint, *pair.source, *pair.file, *pair.stored, codecs, progress);
       });
   checkpoint.check_unchanged();
   ProblemList problems(report.problems);
@@ -111,9 +116,9 @@ void compare(const ArtifactReader& artifact, const CodecRegistry& codecs,
 }
 
 /// Null, and problems in the report, when the file does not open as an artifact.
-std::unique_ptr<ArtifactReader> open(const std::string& path, Os& os, VerifyReport& report) {
+std::unique_ptr<ArtifactSet> open(const std::string& path, Os& os, VerifyReport& report) {
   try {
-    return std::make_unique<ArtifactReader>(path, os);
+    return std::make_unique<ArtifactSet>(path, os);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::artifact) throw;
     report.problems = error.problems();
@@ -122,7 +127,7 @@ std::unique_ptr<ArtifactReader> open(const std::string& path, Os& os, VerifyRepo
 }
 
 /// Values can be compared only with every codec at hand.
-void require_codecs(const ArtifactReader& artifact, const CodecRegistry& codecs) {
+void require_codecs(const ArtifactSet& artifact, const CodecRegistry& codecs) {
   std::vector<Problem> missing = missing_codecs(artifact.path(), artifact.index().weights, codecs);
   if (!missing.empty()) throw Error(std::move(missing));
 }
@@ -132,9 +137,9 @@ void require_codecs(const ArtifactReader& artifact, const CodecRegistry& codecs)
 VerifyReport verify(const std::string& artifact, const CodecRegistry& codecs,
                     const VerifyOptions& options, Os& os) {
   VerifyReport report;
-  const std::unique_ptr<ArtifactReader> reader = open(artifact, os, report);
+  const std::unique_ptr<ArtifactSet> reader = open(artifact, os, report);
   if (reader == nullptr) return report;
-  report.bytes = reader->file().size();
+  report.bytes = reader->file_bytes();
   const std::uint64_t to_compare = options.against != nullptr ? options.against->data_bytes() : 0;
   Progress progress(options.progress, report.bytes + to_compare);
   if (options.against != nullptr) require_codecs(*reader, codecs);

@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "synps/artifact_reader.h"
 #include "synps/checkpoint.h"
 #include "synps/codec_registry.h"
 #include "synps/pack.h"
@@ -25,7 +24,7 @@ struct WeightError {
 struct VerifyReport {
   std::vector<Problem> problems;     ///< none: ok
   std::vector<WeightError> weights;  ///< by path, when a checkpoint was given
-  std::uint64_t bytes = 0;           ///< of the file
+  std::uint64_t bytes = 0;           ///< of the file, or of all files
   bool ok() const noexcept { return problems.empty(); }
 };
 
@@ -35,7 +34,7 @@ struct VerifyOptions {
   ProgressCallback progress;
 };
 
-/// Checks every byte of an artifact, and with a checkpoint the values of every weight: that the
+/// Checks every byte of an artifact (a path as of ArtifactSet), and with a checkpoint the values of every weight: that the
 /// lossless ones are equal, and how far the lossy ones are off. Damage is reported, not thrown.
 /// Throws Error(io); Error(package) when values are to be compared and a codec is not known here,
 /// or misbehaves.
