@@ -38,8 +38,8 @@ void add_package_option(CLI::App& command, std::vector<std::string>& packages);
 /// is not NAME=PATH or a name given twice, Error(package) for a package that cannot be used.
 CodecRegistry registry_with(const std::vector<std::string>& packages);
 
-/// Whether `path` says that it is an artifact (ArtifactSet::recognises). Throws Error(io) when there
-/// is no such file.
+/// Whether `path` says that it is an artifact (ArtifactSet::recognises). Throws Error(io) when
+/// there is no such file.
 bool is_artifact(const std::string& path);
 
 /// Checkpoint::open, logged.

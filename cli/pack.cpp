@@ -179,8 +179,7 @@ PackReport pack_with_progress(const Checkpoint& checkpoint, const Plan& plan, co
 /// The plan, after the checks that packing would make of its output and of its memory.
 int dry_run(const Checkpoint& checkpoint, const Plan& plan, const Policy& policy,
             const Options& options) {
-  log_earlier_files(
-      check_output(checkpoint, plan, options.output, pack_options(policy, options)));
+  log_earlier_files(check_output(checkpoint, plan, options.output, pack_options(policy, options)));
   WeightReport report = report_plan(plan, policy, checkpoint);
   report.pack_memory = pack_memory(checkpoint, plan);
   workers_within(*report.pack_memory, 1, options.max_memory, checkpoint.path());

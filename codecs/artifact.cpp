@@ -252,8 +252,8 @@ std::size_t WeightView::component_count() const noexcept {
 
 std::span<const std::byte> WeightView::component(std::size_t i) const {
   if (i >= component_count())
-    throw usage_error(impl_->files.path(), path(), "no such component",
-                      fmt::format("number {}", i), fmt::format("less than {}", component_count()));
+    throw usage_error(impl_->files.path(), path(), "no such component", fmt::format("number {}", i),
+                      fmt::format("less than {}", component_count()));
   return impl_->component(number_, i);
 }
 

@@ -198,8 +198,8 @@ class ShardOpener {
       if (is_listed) ++listed;
     }
     if (held.total_bytes == index_.total_bytes) return;
-    Problem size = index_problem(file_, "the shards' entries have another size in all",
-                                 "metadata.total_size");
+    Problem size =
+        index_problem(file_, "the shards' entries have another size in all", "metadata.total_size");
     size.found = fmt::format("{} bytes", held.total_bytes);
     size.want = fmt::format("{} bytes", index_.total_bytes);
     add(std::move(size));
@@ -295,8 +295,8 @@ void ArtifactSet::merge() {
     return a.first->weight.path == b.first->weight.path;
   });
   if (twice != all.end()) {
-    Problem problem = index_problem(*shard_index_, "a weight is in two shards",
-                                    twice->first->weight.path);
+    Problem problem =
+        index_problem(*shard_index_, "a weight is in two shards", twice->first->weight.path);
     problem.found = quote(names_[twice->second]) + " and " + quote(names_[(twice + 1)->second]);
     problem.want = "one";
     throw Error(std::move(problem));
@@ -341,33 +341,44 @@ std::map<std::string, std::string> ArtifactSet::metadata() const {
   return metadata;
 }
 
+/// The shard index must be, byte for byte, what its shards imply.
+void ArtifactSet::check_shard_index(std::vector<Problem>& problems) const {
+  ArtifactShards implied;
+  for (std::size_t i = 0; i < files_.size(); ++i)
+    // A digest that is there, and well-formed: checked when the file was opened.
+    implied.add(names_[i], *digest_from_hex(files_[i]->metadata().at("synps.index")),
+                files_[i]->index());
+  implied.sort();
+  const std::string json = to_json(implied);
+  const std::vector<std::byte> found = shard_index_->read_all();
+  const auto bytes = std::as_bytes(std::span(json));
+  if (std::equal(found.begin(), found.end(), bytes.begin(), bytes.end())) return;
+  Problem problem =
+      index_problem(*shard_index_, "the shard index is not what its shards imply", "");
+  problem.hint = "it is damaged; make or copy it again";
+  problems.push_back(std::move(problem));
+}
+
 std::vector<Problem> ArtifactSet::check_all(const CodecRegistry* codecs,
                                             const std::function<void(std::uint64_t)>& progress,
                                             unsigned jobs) const {
   std::vector<Problem> problems;
   if (is_sharded()) {
-    ArtifactShards implied;
-    for (std::size_t i = 0; i < files_.size(); ++i)
-      // Present, and what the index says: checked when it was opened.
-      implied.add(names_[i], *digest_from_hex(files_[i]->metadata().at("synps.index")),
-                  files_[i]->index());
-    implied.sort();
-    const std::string json = to_json(implied);
-    const std::vector<std::byte> found = shard_index_->read_all();
-    const auto bytes = std::as_bytes(std::span(json));
-    if (!std::equal(found.begin(), found.end(), bytes.begin(), bytes.end())) {
-      Problem problem =
-          index_problem(*shard_index_, "the shard index is not what its shards imply", "");
-      problem.hint = "it is damaged; make or copy it again";
+    check_shard_index(problems);
+    if (progress) progress(shard_index_->size());
+  }
+  for (const auto& file : files_)
+    for (Problem& problem : file->check_all(codecs, progress, jobs))
       problems.push_back(std::move(problem));
-    }
-    if (progress) progress(found.size());
-  }
-  for (const auto& file : files_) {
-    std::vector<Problem> more = file->check_all(codecs, progress, jobs);
-    problems.insert(problems.end(), std::make_move_iterator(more.begin()),
-                    std::make_move_iterator(more.end()));
-  }
+  return problems;
+}
+
+std::vector<Problem> ArtifactSet::check_values(const std::function<void(std::uint64_t)>& progress,
+                                               unsigned jobs) const {
+  std::vector<Problem> problems;
+  for (const auto& file : files_)
+    for (Problem& problem : file->check_values(progress, jobs))
+      problems.push_back(std::move(problem));
   return problems;
 }
 

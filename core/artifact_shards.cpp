@@ -68,11 +68,10 @@ class Parser {
     parse_metadata(metadata);
     for (const auto& [name, value] : object(map, "weight_map")) parse_entry(name, value);
     std::sort(shards_.entries.begin(), shards_.entries.end(), by_name);
-    const auto twice = std::adjacent_find(
-        shards_.entries.begin(), shards_.entries.end(),
-        [](const auto& a, const auto& b) { return a.name == b.name; });
-    if (twice != shards_.entries.end())
-      fail("weight_map", "no entry twice", quote(twice->name));
+    const auto twice =
+        std::adjacent_find(shards_.entries.begin(), shards_.entries.end(),
+                           [](const auto& a, const auto& b) { return a.name == b.name; });
+    if (twice != shards_.entries.end()) fail("weight_map", "no entry twice", quote(twice->name));
     return std::move(shards_);
   }
 
@@ -157,7 +156,8 @@ class Parser {
     std::sort(shards.begin(), shards.end(),
               [](const auto& a, const auto& b) { return a.file < b.file; });
     for (std::size_t i = 1; i < shards.size(); ++i)
-      if (shards[i - 1].file == shards[i].file) fail(place, "no shard twice", quote(shards[i].file));
+      if (shards[i - 1].file == shards[i].file)
+        fail(place, "no shard twice", quote(shards[i].file));
   }
 
   void parse_entry(std::string_view name, simdjson::dom::element value) {

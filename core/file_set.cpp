@@ -77,8 +77,9 @@ void AtomicFileSet::commit() {
   const int synced = leader_->sync_folder();
   for (const Published& each : published_) each.file->release();
   if (synced < 0)
-    throw io_error(leader_->path(), "the files are complete, but their names may not survive a "
-                                    "power loss",
+    throw io_error(leader_->path(),
+                   "the files are complete, but their names may not survive a "
+                   "power loss",
                    synced);
 }
 

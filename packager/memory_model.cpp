@@ -78,6 +78,33 @@ std::uint64_t memory_of(const Plan& plan) noexcept {
   return bytes + memory_of(plan.layout.index);
 }
 
+std::uint64_t memory_of(const ArtifactReader& artifact) noexcept {
+  // The index is mapped, copied for the parser, and becomes the parser's strings and nodes; so does
+  // the header, but for the mapping.
+  constexpr std::uint64_t kParsed = 4;
+  return memory_of(artifact.index()) + kParsed * artifact.index_bytes() +
+         2 * artifact.header_bytes();
+}
+
+std::uint64_t memory_of(const ArtifactSet& artifact) noexcept {
+  std::uint64_t bytes = 0;
+  for (const auto& file : artifact.files()) bytes += memory_of(*file);
+  // The index of all weights, and the shard index: its text, and twice its entries.
+  if (artifact.is_sharded())
+    bytes += memory_of(artifact.index()) + 6 * artifact.shard_index()->size();
+  return bytes;
+}
+
+std::uint64_t sums_bytes(const ArtifactSet& artifact) noexcept {
+  std::uint64_t bytes = 0;
+  for (const auto& file : artifact.files()) bytes = std::max(bytes, file->sums_bytes());
+  return bytes;
+}
+
+std::uint64_t inflater_bytes(const ArtifactIndex& index) noexcept {
+  return index.has_compressed() ? kInflaterBytes : 0;
+}
+
 std::uint64_t round_up_index(std::uint64_t bytes) noexcept {
   return (bytes / kIndexStep + 1) * kIndexStep;
 }

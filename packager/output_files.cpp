@@ -59,9 +59,8 @@ void reclaim_temporaries(Os& os, const std::string& output,
   const std::string artifact = file_name_of(output);
   for (const std::string& name : names_beside(output)) {
     if (!name.starts_with(kTemporaryStart) || !name.ends_with(kTemporaryEnd)) continue;
-    const std::string target =
-        name.substr(kTemporaryStart.size(),
-                    name.size() - kTemporaryStart.size() - kTemporaryEnd.size());
+    const std::string target = name.substr(
+        kTemporaryStart.size(), name.size() - kTemporaryStart.size() - kTemporaryEnd.size());
     const std::string path = folder_of(output) + target;
     if (belongs_to(target, artifact) &&
         std::find(written.begin(), written.end(), path) == written.end())

@@ -28,8 +28,7 @@ class ShardPlanner {
 
   void run() {
     const std::vector<std::size_t> counts = cut_into_files(
-        {order_.size(), limit_,
-         [&](std::size_t i) { return plan_.weights[order_[i]].bytes; },
+        {order_.size(), limit_, [&](std::size_t i) { return plan_.weights[order_[i]].bytes; },
          [&](std::size_t first, std::size_t count) { return file_bytes(members(first, count)); }});
     check_count(counts.size());
     std::size_t first = 0;

@@ -6,8 +6,11 @@
 #include <fmt/format.h>
 
 #include "compare.h"
+#include "memory_model.h"
 #include "progress.h"
 #include "synps/artifact_set.h"
+#include "synps/checked.h"
+#include "synps/memory.h"
 #include "synps/parallel.h"
 #include "synps/stored_codec.h"
 
@@ -21,10 +24,7 @@ struct WeightPair {
 };
 
 Problem weight_problem(const std::string& file, const Weight& weight, std::string what) {
-  return {.code = ErrorCode::artifact,
-          .file = file,
-          .what = std::move(what),
-          .field = weight.path};
+  return {.code = ErrorCode::artifact, .file = file, .what = std::move(what), .field = weight.path};
 }
 
 /// Weights that are the same on both sides; problems for the others.
@@ -61,7 +61,8 @@ std::optional<Problem> mismatch(const WeightPair& pair) {
   const StoredWeight& stored = *pair.stored;
   const Weight source = stored.codec.is_keep() ? kept_weight(*pair.source) : pair.source->weight;
   if (source == stored.weight && pair.source->encoding == stored.source) return std::nullopt;
-  Problem problem = weight_problem(pair.file->path(), stored.weight, "the weight is not the checkpoint's");
+  Problem problem =
+      weight_problem(pair.file->path(), stored.weight, "the weight is not the checkpoint's");
   const auto text = [](const Weight& weight, const std::string& encoding) {
     std::string out = fmt::format("{} {}", dtype_name(weight.dtype), weight.shape.to_string());
     if (encoding != encoding_name(weight.dtype)) out += " of " + quote(encoding);
@@ -88,25 +89,26 @@ class ProblemList {
   std::set<std::string> known_;
 };
 
-void compare(const ArtifactSet& artifact, const CodecRegistry& codecs,
-             const VerifyOptions& options, Progress& progress, VerifyReport& report) {
-  const Checkpoint& checkpoint = *options.against;
+void compare(const ArtifactSet& artifact, const CodecRegistry& codecs, const Checkpoint& checkpoint,
+             unsigned workers, Progress& progress, VerifyReport& report) {
   const std::vector<WeightPair> pairs = pair_weights(checkpoint, artifact, report.problems);
   std::vector<WeightComparison> results(pairs.size());
-  run_parallel(
-      worker_count(options.jobs, pairs.size()), pairs.size(), [&](unsigned, std::uint64_t unit) {
-        const WeightPair& pair = pairs[static_cast<std::size_t>(unit)];
-        WeightComparison& result = results[static_cast<std::size_t>(unit)];
-        if (auto problem = mismatch(pair)) {
-          result.error.path = pair.stored->weight.path;
-          result.error.lossless = pair.stored->lossless;
-          result.error.compared = result.error.exact = false;
-          result.problems.push_back(std::move(*problem));
-          return;
-        }
-        result =
-            compare_weight(checkpoint, *pair.source, *pair.file, *pair.stored, codecs, progress);
-      });
+  const unsigned count = worker_count(workers, pairs.size());
+  std::vector<WeightComparer> comparers;
+  comparers.reserve(count);
+  for (unsigned i = 0; i < count; ++i) comparers.emplace_back(checkpoint, codecs, progress);
+  run_parallel(count, pairs.size(), [&](unsigned worker, std::uint64_t unit) {
+    const WeightPair& pair = pairs[static_cast<std::size_t>(unit)];
+    WeightComparison& result = results[static_cast<std::size_t>(unit)];
+    if (auto problem = mismatch(pair)) {
+      result.error.path = pair.stored->weight.path;
+      result.error.lossless = pair.stored->lossless;
+      result.error.compared = result.error.exact = false;
+      result.problems.push_back(std::move(*problem));
+      return;
+    }
+    result = comparers[worker].compare(*pair.source, *pair.file, *pair.stored);
+  });
   checkpoint.check_unchanged();
   ProblemList problems(report.problems);
   for (WeightComparison& result : results) {
@@ -132,6 +134,28 @@ void require_codecs(const ArtifactSet& artifact, const CodecRegistry& codecs) {
   if (!missing.empty()) throw Error(std::move(missing));
 }
 
+MemoryNeed memory_need(const ArtifactSet& artifact, const CodecRegistry& codecs,
+                       const VerifyOptions& options) {
+  const std::vector<StoredWeight>& weights = artifact.index().weights;
+  MemoryNeed need;
+  need.program_bytes = kProgramMemory;
+  // Looking at the index takes a second one; a component has its number and its chunks.
+  std::uint64_t index = memory_of(artifact) + memory_of(artifact.index()) + sums_bytes(artifact);
+  for (const StoredWeight& weight : weights)
+    index += weight.components.size() * 3 * sizeof(std::uint64_t);
+  need.worker_bytes = saturating_add(kCheckBytes, inflater_bytes(artifact.index()));
+  if (options.against != nullptr) {
+    index += memory_of(*options.against);
+    for (const StoredWeight& weight : weights)
+      index += sizeof(WeightPair) + sizeof(WeightComparison) + sizeof(WeightError) +
+               2 * heap_bytes(weight.weight.path);
+    need.worker_bytes = saturating_add(need.worker_bytes, compare_buffers(weights, codecs));
+  }
+  need.index_bytes = round_up_index(index);
+  need.worker_bytes = saturating_add(need.worker_bytes, kWorkerMemory);
+  return need;
+}
+
 }  // namespace
 
 VerifyReport verify(const std::string& artifact, const CodecRegistry& codecs,
@@ -140,12 +164,16 @@ VerifyReport verify(const std::string& artifact, const CodecRegistry& codecs,
   const std::unique_ptr<ArtifactSet> reader = open(artifact, os, report);
   if (reader == nullptr) return report;
   report.bytes = reader->file_bytes();
+  if (options.against != nullptr) require_codecs(*reader, codecs);
+  const unsigned workers =
+      workers_within(memory_need(*reader, codecs, options),
+                     worker_count(options.jobs, ~std::uint64_t{0}), options.max_memory, artifact);
   const std::uint64_t to_compare = options.against != nullptr ? options.against->data_bytes() : 0;
   Progress progress(options.progress, report.bytes + to_compare);
-  if (options.against != nullptr) require_codecs(*reader, codecs);
   report.problems = reader->check_all(
-      &codecs, [&](std::uint64_t bytes) { progress.advance(bytes); }, options.jobs);
-  if (options.against != nullptr) compare(*reader, codecs, options, progress, report);
+      &codecs, [&](std::uint64_t bytes) { progress.advance(bytes); }, workers);
+  if (options.against != nullptr)
+    compare(*reader, codecs, *options.against, workers, progress, report);
   return report;
 }
 

@@ -188,8 +188,9 @@ TEST_CASE("an entry that is not in the shard that the index names") {
 
 TEST_CASE("an entry that is in no shard, and one that the index has not") {
   const Shards shards;
-  const Problem none = shards.problem_of(
-      [](ArtifactShards& index) { index.entries.push_back({"ghost", 1}); });
+  const Problem none = shards.problem_of([](ArtifactShards& index) {
+    index.entries.push_back({"ghost", 1});
+  });
   CHECK(none.what == "an entry is in no shard");
   CHECK(none.field == "entry 'ghost'");
   const Problem left_out =
@@ -224,8 +225,7 @@ TEST_CASE("an entry, or a weight, that is in two shards") {
 
 TEST_CASE("another size in all") {
   const Shards shards;
-  const Problem problem =
-      shards.problem_of([](ArtifactShards& index) { index.total_bytes += 1; });
+  const Problem problem = shards.problem_of([](ArtifactShards& index) { index.total_bytes += 1; });
   CHECK(problem.field == "metadata.total_size");
 }
 
@@ -241,9 +241,9 @@ TEST_CASE("names of shards that lead out of the folder, or into another") {
   const Shards shards;
   fs::create_directory(shards.dir.file("sub"));
   fs::copy(shards.two(), shards.dir.file("sub/two.synps"));
-  for (const std::string& name : {std::string("../two.synps"), shards.two(),
-                                  std::string("sub/two.synps"), std::string("./two.synps"),
-                                  std::string(".."), std::string("")}) {
+  for (const std::string& name :
+       {std::string("../two.synps"), shards.two(), std::string("sub/two.synps"),
+        std::string("./two.synps"), std::string(".."), std::string("")}) {
     CAPTURE(name);
     const Problem problem =
         shards.problem_of([&](ArtifactShards& index) { index.shards[1].file = name; });

@@ -57,17 +57,21 @@ class ArtifactSet {
   std::vector<Problem> check_all(const CodecRegistry* codecs = nullptr,
                                  const std::function<void(std::uint64_t)>& progress = nullptr,
                                  unsigned jobs = 1) const;
+  /// The part of it that is about values.
+  std::vector<Problem> check_values(const std::function<void(std::uint64_t)>& progress = nullptr,
+                                    unsigned jobs = 1) const;
 
  private:
+  void check_shard_index(std::vector<Problem>& problems) const;
   void open_shards(const std::string& index, Os& os);
   void merge();
 
   std::string path_;
   std::unique_ptr<InputFile> shard_index_;
   std::vector<std::unique_ptr<ArtifactReader>> files_;
-  std::vector<std::string> names_;           ///< of shards
-  std::unique_ptr<ArtifactIndex> merged_;    ///< of shards
-  std::vector<std::uint32_t> places_;        ///< of weights of merged_: numbers of files
+  std::vector<std::string> names_;         ///< of shards
+  std::unique_ptr<ArtifactIndex> merged_;  ///< of shards
+  std::vector<std::uint32_t> places_;      ///< of weights of merged_: numbers of files
 };
 
 }  // namespace synps

@@ -46,7 +46,7 @@ struct PackedFile {
 };
 
 struct PackReport {
-  std::uint64_t artifact_bytes = 0;  ///< of all files
+  std::uint64_t artifact_bytes = 0;          ///< of all files
   std::vector<PackedWeightReport> findings;  ///< weights with overflow or underflow, by path
   /// The plan's with the true sizes, where something was compressed.
   std::optional<ArtifactLayout> layout{};
@@ -65,11 +65,11 @@ std::vector<std::string> check_output(const Checkpoint& checkpoint, const Plan& 
                                       const std::string& output, const PackOptions& options,
                                       Os& os = Os::posix());
 
-/// Writes the planned artifact: one file, or shards in the folder of `output` and their index, all of
-/// which appear together or not at all. Throws Error(checkpoint) for values that a codec cannot store (all
-/// weights that have any are named), or when an input changes meanwhile; Error(io); Error(output);
-/// Error(limit), before anything is written, when not even one worker fits max_memory. Memory is
-/// what pack_memory() says.
+/// Writes the planned artifact: one file, or shards in the folder of `output` and their index, all
+/// of which appear together or not at all. Throws Error(checkpoint) for values that a codec cannot
+/// store (all weights that have any are named), or when an input changes meanwhile; Error(io);
+/// Error(output); Error(limit), before anything is written, when not even one worker fits
+/// max_memory. Memory is what pack_memory() says.
 PackReport pack(const Checkpoint& checkpoint, const Plan& plan, const std::string& output,
                 const PackOptions& options = {}, Os& os = Os::posix());
 

@@ -63,8 +63,8 @@ struct PlannedShard {
 struct PlanOptions {
   bool allow_unmatched = false;
   std::optional<CompressRequest> compress{};  ///< for weights for which no policy sets it
-  std::uint64_t max_shard_bytes = 0;  ///< of a file, above which there are several; 0: any
-  std::string name = "model.synps";   ///< of the artifact's file: shards are called after it
+  std::uint64_t max_shard_bytes = 0;          ///< of a file, above which there are several; 0: any
+  std::string name = "model.synps";  ///< of the artifact's file: shards are called after it
 };
 
 /// Resolves every weight and lays the artifact out. Throws Error with all problems.

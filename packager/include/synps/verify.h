@@ -31,13 +31,14 @@ struct VerifyReport {
 struct VerifyOptions {
   const Checkpoint* against = nullptr;
   unsigned jobs = 0;
+  std::uint64_t max_memory = 0;  ///< as for pack
   ProgressCallback progress;
 };
 
-/// Checks every byte of an artifact (a path as of ArtifactSet), and with a checkpoint the values of every weight: that the
-/// lossless ones are equal, and how far the lossy ones are off. Damage is reported, not thrown.
-/// Throws Error(io); Error(package) when values are to be compared and a codec is not known here,
-/// or misbehaves.
+/// Checks every byte of an artifact (a path as of ArtifactSet), and with a checkpoint the values of
+/// every weight: that the lossless ones are equal, and how far the lossy ones are off. Damage is
+/// reported, not thrown. Throws Error(io); Error(package) when values are to be compared and a
+/// codec is not known here, or misbehaves.
 VerifyReport verify(const std::string& artifact, const CodecRegistry& codecs,
                     const VerifyOptions& options = {}, Os& os = Os::posix());
 

@@ -62,9 +62,9 @@ TEST_CASE("a shard is known by its name") {
   for (const char* name : {"m-00001-of-00003.synps", "m-00009-of-00003.synps"})
     CHECK(is_shard_name(name, "m.synps"));
   for (const char* name :
-       {"m.synps", "m-0001-of-00003.synps", "m-00001-of-00003.safetensors", "n-00001-of-00003.synps",
-        "m-00001-of-00003", "m-00001-of-0000x.synps", "m-00001_of-00003.synps", "",
-        "mm-00001-of-00003.synps", "m-00001-of-000033.synps"}) {
+       {"m.synps", "m-0001-of-00003.synps", "m-00001-of-00003.safetensors",
+        "n-00001-of-00003.synps", "m-00001-of-00003", "m-00001-of-0000x.synps",
+        "m-00001_of-00003.synps", "", "mm-00001-of-00003.synps", "m-00001-of-000033.synps"}) {
     CAPTURE(name);
     CHECK_FALSE(is_shard_name(name, "m.synps"));
   }
@@ -133,8 +133,9 @@ TEST_CASE("fields that are missing, unknown, repeated or of another type") {
       {index_of("\"synps.shards\":[]," + kVersion, map), "metadata.synps.shards"},
       {index_of("\"synps.shards\":{\"one\":7}," + kVersion, map), "metadata.synps.shards"},
       {index_of("\"synps.shards\":{\"one\":\"aa\"}," + kVersion, map), "metadata.synps.shards.one"},
-      {index_of("\"synps.shards\":{" + shard('a', "one") + "," + shard('a', "one") + "}," + kVersion,
-                map),
+      {index_of(
+           "\"synps.shards\":{" + shard('a', "one") + "," + shard('a', "one") + "}," + kVersion,
+           map),
        "metadata.synps.shards"},
       {index_of(kOne, "\"a\":1"), "weight_map"},
       {index_of(kOne, "\"a\":\"one\",\"a\":\"one\""), "weight_map"},

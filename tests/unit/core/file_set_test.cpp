@@ -30,7 +30,8 @@ void make_set(Os& os, const TempDir& dir, bool replace) {
   AtomicFile::Options options;
   options.replace = replace;
   AtomicFileSet set(os, dir.file("index"), options);
-  for (const char* name : {"a", "b"}) write_text(set.next(dir.file(name)), std::string("new ") + name);
+  for (const char* name : {"a", "b"})
+    write_text(set.next(dir.file(name)), std::string("new ") + name);
   write_text(set.leader(), "new index");
   set.commit();
 }
@@ -112,7 +113,8 @@ TEST_CASE("a fault at any call leaves all of a new set, or none of it") {
     }
 }
 
-TEST_CASE("where earlier files were replaced the error names them, and the others are the old ones") {
+TEST_CASE(
+    "where earlier files were replaced the error names them, and the others are the old ones") {
   for (std::uint64_t at = 1; at <= 3; ++at) {
     CAPTURE(at);
     const TempDir dir;

@@ -145,7 +145,8 @@ TEST_CASE("a fault at any call leaves the whole artifact, or nothing") {
       }
 }
 
-TEST_CASE("a fault over an earlier artifact leaves one that is whole, or that is known to be mixed") {
+TEST_CASE(
+    "a fault over an earlier artifact leaves one that is whole, or that is known to be mixed") {
   const auto weights = [](std::uint32_t seed) {
     SafetensorsBuilder builder;
     for (std::uint32_t i = 0; i < 6; ++i)

@@ -14,7 +14,7 @@ using namespace synps::testing;
 
 namespace {
 
-constexpr std::uint64_t kOverhead = 10;    // of a file
+constexpr std::uint64_t kOverhead = 10;     // of a file
 constexpr std::uint64_t kItemOverhead = 3;  // of an item in it
 
 struct Files {
@@ -29,10 +29,9 @@ struct Files {
                            kOverhead + kItemOverhead * count);
   }
   std::vector<std::size_t> cut() {
-    return cut_into_files({items.size(), limit, [&](std::size_t i) { return items[i]; },
-                           [&](std::size_t first, std::size_t count) {
-                             return file_bytes(first, count);
-                           }});
+    return cut_into_files(
+        {items.size(), limit, [&](std::size_t i) { return items[i]; },
+         [&](std::size_t first, std::size_t count) { return file_bytes(first, count); }});
   }
   /// The same, item by item.
   std::vector<std::size_t> cut_slowly() {

@@ -39,7 +39,8 @@ struct Model {
     all[3].compress = {Compression::zstd, 3};
     build_artifact(whole, all, {{"note", "kept"}});
     // Paths alternate between the files.
-    build_artifact(dir.file("m-00001-of-00002.synps"), {all[0], all[2], all[4]}, {{"note", "kept"}});
+    build_artifact(dir.file("m-00001-of-00002.synps"), {all[0], all[2], all[4]},
+                   {{"note", "kept"}});
     build_artifact(dir.file("m-00002-of-00002.synps"), {all[1], all[3]}, {{"note", "kept"}});
     ArtifactShards shards;
     for (const char* name : {"m-00001-of-00002.synps", "m-00002-of-00002.synps"}) {
