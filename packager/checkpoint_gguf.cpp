@@ -180,8 +180,11 @@ void Checkpoint::open_gguf(const std::string& source, Os& os) {
   std::vector<std::vector<GgufKeyValue>> key_values;
   files_.reserve(parts.size());
   for (GgufPart& part : parts) {
-    for (GgufTensor& tensor : part.header.tensors)
+    for (GgufTensor& tensor : part.header.tensors) {
+      const std::size_t position = tensors_.size();
       tensors_.push_back(source_tensor(tensor, files_.size()));
+      tensors_.back().position = position;
+    }
     key_values.push_back(std::move(part.header.key_values));
     inputs_.push_back(part.file.identity());
     files_.push_back(std::move(part.file));

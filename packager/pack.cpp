@@ -11,11 +11,11 @@
 
 #include "pack_buffers.h"
 #include "pack_frames.h"
+#include "pack_output.h"
 #include "pack_units.h"
 #include "pack_worker.h"
 #include "pieces.h"
 #include "progress.h"
-#include "synps/artifact_writer.h"
 #include "synps/memory.h"
 #include "synps/parallel.h"
 #include "value_problems.h"
@@ -55,7 +55,7 @@ class Packer {
         plan_(plan),
         options_(options),
         most_workers_(most_workers),
-        writer_(file, plan.layout),
+        output_(make_pack_output(checkpoint, plan, file)),
         analysed_(weights_to_analyse(plan)),
         progress_(options.progress,
                   bytes_to_read(plan, analysed_) + bytes_to_compress(plan.layout)),
@@ -70,8 +70,7 @@ class Packer {
   std::optional<ArtifactLayout> finish() {
     std::vector<PackWorker>().swap(
         workers_);  // the memory that they had is for those that compress
-    pack_frames(writer_, plan_.layout, most_workers_, progress_);
-    return writer_.finish();
+    return output_->finish(most_workers_, progress_);
   }
 
   std::vector<PackedWeightReport> findings() const;
@@ -89,7 +88,7 @@ class Packer {
   const Plan& plan_;
   const PackOptions& options_;
   unsigned most_workers_;
-  ArtifactWriter writer_;
+  std::unique_ptr<PackOutput> output_;
   std::vector<std::size_t> analysed_;
   Progress progress_;
   std::vector<PackWorker> workers_;
@@ -102,7 +101,7 @@ void Packer::make_workers(std::uint64_t units) {
   const unsigned count = worker_count(most_workers_, units);
   workers_.reserve(count);
   for (unsigned i = 0; i < count; ++i)
-    workers_.emplace_back(PackTarget{checkpoint_, plan_, writer_, progress_}, buffers);
+    workers_.emplace_back(PackTarget{checkpoint_, plan_, output_->writer(), progress_}, buffers);
 }
 
 void Packer::run(std::uint64_t units, const std::function<void(PackWorker&, std::uint64_t)>& task) {
@@ -190,7 +189,7 @@ void check_size(Os& os, const AtomicFile& file, std::uint64_t planned) {
   if (status.size != planned)
     throw Error({.code = ErrorCode::io,
                  .file = file.path(),
-                 .what = "the artifact has not the planned size",
+                 .what = "the output has not the planned size",
                  .found = fmt::format("{} bytes", status.size),
                  .want = fmt::format("{} bytes", planned)});
 }

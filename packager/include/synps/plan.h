@@ -7,6 +7,9 @@
 
 #include "synps/artifact_layout.h"
 #include "synps/checkpoint.h"
+#include "synps/gguf_plan.h"
+#include "synps/gguf_types.h"
+#include "synps/output_kind.h"
 #include "synps/policy.h"
 
 namespace synps {
@@ -17,6 +20,7 @@ struct PlannedWeight {
   std::size_t stored = 0;               ///< index into layout.index.weights
   const Codec* source_codec = nullptr;  ///< decodes the source; null when the bytes are copied
   const Codec* codec = nullptr;         ///< encodes; null when the bytes are copied
+  const GgufType* gguf_type = nullptr;  ///< of the tensor in a GGUF output, else null
   bool copied = false;                  ///< stored bytes are the source's bytes
   bool lossless = true;
   bool used_fallback = false;
@@ -29,13 +33,17 @@ struct PlannedWeight {
   SourcePlace policy_place;  ///< of the scheme that decided; line 0 when none was needed
 };
 
-/// What pack will do. The artifact's size is exact, unless layout.has_bounds: then it is the most
+/// What pack will do. The output's size is exact, unless layout.has_bounds: then it is the most
 /// that it can be, and the sizes of compressed components are.
 struct Plan {
   std::vector<PlannedWeight> weights;  ///< by the bytes of the path
+  /// Of a GGUF output it has the weights, their places, and the sizes of header and file; of its
+  /// bytes nothing else.
   ArtifactLayout layout;
-  std::uint64_t source_bytes = 0;      ///< of all tensors
-  std::uint64_t artifact_bytes = 0;    ///< of the whole file
+  std::optional<GgufPlan> gguf{};    ///< of a GGUF output
+  std::uint64_t source_bytes = 0;    ///< of all tensors
+  std::uint64_t artifact_bytes = 0;  ///< of the whole file
+  // What loading takes, by synps: 0 for a GGUF output.
   std::uint64_t resident_bytes = 0;    ///< on the heap once loaded, as planned and inflated
   std::uint64_t mapped_bytes = 0;      ///< mapped from the file
   std::uint64_t conversion_bytes = 0;  ///< made by conversions at load: by inflating
@@ -49,9 +57,14 @@ struct Plan {
 struct PlanOptions {
   bool allow_unmatched = false;
   std::optional<CompressRequest> compress{};  ///< for weights for which no policy sets it
+  OutputKind output = OutputKind::artifact;
 };
 
-/// Resolves every weight and lays the artifact out. Throws Error with all problems.
+/// Throws Error(usage) when a checkpoint cannot become an output of this kind, whatever the policy
+/// says.
+void check_output_kind(const Checkpoint& checkpoint, OutputKind output);
+
+/// Resolves every weight and lays the output out. Throws Error with all problems.
 Plan make_plan(const Checkpoint& checkpoint, const Policy& policy, const PlanOptions& options = {});
 
 /// Bytes that loading a stored weight takes on the heap, in the file's mapping, and of them by

@@ -1,0 +1,14 @@
+#pragma once
+
+#include "synps/checkpoint.h"
+#include "synps/plan.h"
+
+namespace synps {
+
+/// Decides alignment, key-values and their changes for a GGUF output whose weights are planned: all
+/// but how the checkpoint was cut into files is carried over, and nothing changes but
+/// `general.file_type` and `general.quantization_version`, where they would be wrong. Throws
+/// Error(checkpoint) for blocks of another version than are known here.
+void plan_gguf_keys(const Checkpoint& checkpoint, Plan& plan);
+
+}  // namespace synps
