@@ -142,6 +142,19 @@ const GgufType* gguf_type_of_encoding(std::string_view encoding) noexcept {
   return nullptr;
 }
 
+const GgufType& gguf_type_of(const SourceTensor& tensor) {
+  for (const GgufType& type : all_gguf_types()) {
+    if (type.removed) continue;
+    if (type.dtype ? tensor.encoding == encoding_name(*type.dtype) : tensor.encoding == type.codec)
+      return type;
+  }
+  if (const GgufType* type = gguf_type_of_encoding(tensor.encoding)) return *type;
+  throw Error({.code = ErrorCode::checkpoint,
+               .what = "an encoding that GGUF has no tensor type for",
+               .field = "tensor " + quote(tensor.weight.path),
+               .found = tensor.encoding});
+}
+
 /// The key-values of all parts. What two parts say alike is there once; `general.alignment` and the
 /// `split.` keys are each part's own.
 void Checkpoint::add_key_values(std::vector<std::vector<GgufKeyValue>> of_files) {

@@ -23,6 +23,11 @@ constexpr std::uint64_t kDefaultAlignment = 32;
 /// GGML_QNT_VERSION of ggml: the version of the blocks that codecs write and read.
 constexpr std::uint32_t kKnownBlocks = 2;
 
+std::optional<std::uint64_t> number_of(const Checkpoint& checkpoint,
+                                       const SourceKeyValue& carried) {
+  return GgufValueReader(checkpoint.files()[carried.file]).unsigned_integer(carried.value);
+}
+
 class KeyPlanner {
  public:
   KeyPlanner(const Checkpoint& checkpoint, Plan& plan)
@@ -31,9 +36,6 @@ class KeyPlanner {
   void plan();
 
  private:
-  std::optional<std::uint64_t> number_of(const SourceKeyValue& carried) const {
-    return GgufValueReader(checkpoint_.files()[carried.file]).unsigned_integer(carried.value);
-  }
   void add(std::size_t index);
   void drop(std::size_t index);
   void replace(std::size_t index, std::uint32_t value);
@@ -93,7 +95,7 @@ void KeyPlanner::add_file_type(std::size_t index) {
                                 [](const PlannedWeight& each) { return each.copied; });
   const GgufType* type = same ? nullptr : main_type();
   if (type == nullptr) return add(index);
-  const auto number = number_of(checkpoint_.key_values()[index]);
+  const auto number = number_of(checkpoint_, checkpoint_.key_values()[index]);
   if (number && names_gguf_type(*number, *type)) return add(index);
   const auto fitting = gguf_file_type(*type);
   fitting ? replace(index, *fitting) : drop(index);
@@ -101,7 +103,7 @@ void KeyPlanner::add_file_type(std::size_t index) {
 
 void KeyPlanner::add_blocks_version(std::size_t index) {
   const SourceKeyValue& carried = checkpoint_.key_values()[index];
-  if (number_of(carried) == kKnownBlocks) return add(index);
+  if (number_of(checkpoint_, carried) == kKnownBlocks) return add(index);
   if (source_has_blocks())
     throw Error({.code = ErrorCode::checkpoint,
                  .file = checkpoint_.files()[carried.file].path(),
@@ -114,7 +116,7 @@ void KeyPlanner::add_blocks_version(std::size_t index) {
 
 void KeyPlanner::plan() {
   const std::vector<SourceKeyValue>& all = checkpoint_.key_values();
-  gguf_.alignment = kDefaultAlignment;
+  gguf_.alignment = gguf_alignment(checkpoint_);
   gguf_.source_version = checkpoint_.gguf_version();
   bool has_blocks_version = false;
   for (std::size_t i = 0; i < all.size(); ++i) {
@@ -127,7 +129,6 @@ void KeyPlanner::plan() {
       has_blocks_version = true;
       add_blocks_version(i);
     } else {
-      if (key == kAlignment) gguf_.alignment = *number_of(all[i]);  // checked when it was opened
       add(i);
     }
   }
@@ -137,6 +138,13 @@ void KeyPlanner::plan() {
 }
 
 }  // namespace
+
+std::uint64_t gguf_alignment(const Checkpoint& checkpoint) {
+  for (const SourceKeyValue& each : checkpoint.key_values())
+    if (each.value.key == kAlignment)
+      return number_of(checkpoint, each).value_or(kDefaultAlignment);
+  return kDefaultAlignment;
+}
 
 void plan_gguf_keys(const Checkpoint& checkpoint, Plan& plan) {
   KeyPlanner(checkpoint, plan).plan();

@@ -72,19 +72,6 @@ std::vector<std::size_t> in_file_order(const Checkpoint& checkpoint, const Plan&
 
 }  // namespace
 
-const GgufType& gguf_type_of(const SourceTensor& tensor) {
-  for (const GgufType& type : all_gguf_types()) {
-    if (type.removed) continue;
-    if (type.dtype ? tensor.encoding == encoding_name(*type.dtype) : tensor.encoding == type.codec)
-      return type;
-  }
-  if (const GgufType* type = gguf_type_of_encoding(tensor.encoding)) return *type;
-  throw Error({.code = ErrorCode::checkpoint,
-               .what = "an encoding that GGUF has no tensor type for",
-               .field = "tensor " + quote(tensor.weight.path),
-               .found = tensor.encoding});
-}
-
 void check_gguf_tensor(const Weight& weight, const std::string& file) {
   if (weight.path.empty() || weight.path.size() > kMaxGgufNameBytes)
     throw Error({.code = ErrorCode::checkpoint,

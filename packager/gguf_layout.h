@@ -20,9 +20,6 @@ void lay_out_gguf(const Checkpoint& checkpoint, std::vector<StoredWeight> weight
 /// Throws Error(checkpoint) for a name or rank that a tensor of a GGUF file cannot have.
 void check_gguf_tensor(const Weight& weight, const std::string& file);
 
-/// The type of a GGUF checkpoint's tensor.
-const GgufType& gguf_type_of(const SourceTensor& tensor);
-
 /// Bytes of a header before its padding: what write_gguf_header() writes.
 std::uint64_t gguf_header_bytes(const Checkpoint& checkpoint, const Plan& plan);
 

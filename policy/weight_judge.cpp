@@ -59,13 +59,16 @@ const KeyDecision* decision_on(const SetResolution& set, std::string_view key) {
 
 // Whether the output has room for the codec that the scheme asks for, and for the one it gets.
 std::optional<WeightFault> check_output(const SetResolution& set, OutputKind output,
-                                        const CodecRegistry& codecs, const WeightResolution& out) {
+                                        const CodecRegistry& codecs, WeightResolution& out) {
   const PolicyScheme& asked = *set.scheme;
-  if (auto fault = format_fault(asked.scheme.format, asked.place, output, codecs)) return fault;
-  if (!out.used_fallback) return std::nullopt;
-  const KeyDecision* fallback = decision_on(set, "fallback");
-  return format_fault(*set.fallback, fallback != nullptr ? fallback->place : asked.place, output,
-                      codecs);
+  auto fault = format_fault(asked.scheme.format, asked.place, output, codecs);
+  if (!fault && out.used_fallback) {
+    const KeyDecision* fallback = decision_on(set, "fallback");
+    fault = format_fault(*set.fallback, fallback != nullptr ? fallback->place : asked.place, output,
+                         codecs);
+  }
+  if (fault) out.codec = nullptr;
+  return fault;
 }
 
 // Whether the source's values can be had, which a kept weight does not need. `place` is that of the

@@ -50,6 +50,9 @@ bool is_key_value_encoding(std::string_view encoding) noexcept;
 /// The GGUF type of an encoding `gguf:TYPE`, or null.
 const GgufType* gguf_type_of_encoding(std::string_view encoding) noexcept;
 
+/// The type of a GGUF checkpoint's tensor. Throws Error(checkpoint) for what is none.
+const GgufType& gguf_type_of(const SourceTensor& tensor);
+
 /// A key-value of a GGUF checkpoint, and where an artifact has it.
 struct SourceKeyValue {
   enum class Carried : std::uint8_t {

@@ -64,6 +64,9 @@ struct PlanOptions {
 /// says.
 void check_output_kind(const Checkpoint& checkpoint, OutputKind output);
 
+/// What tensors of a GGUF output are aligned to, in bytes: as in the checkpoint.
+std::uint64_t gguf_alignment(const Checkpoint& checkpoint);
+
 /// Resolves every weight and lays the output out. Throws Error with all problems.
 Plan make_plan(const Checkpoint& checkpoint, const Policy& policy, const PlanOptions& options = {});
 
