@@ -139,6 +139,10 @@ void KeyPlanner::plan() {
 
 }  // namespace
 
+bool may_change_in_gguf(std::string_view key) noexcept {
+  return key == kFileType || key == kBlocksVersion || is_gguf_split_key(key);
+}
+
 std::uint64_t gguf_alignment(const Checkpoint& checkpoint) {
   for (const SourceKeyValue& each : checkpoint.key_values())
     if (each.value.key == kAlignment)

@@ -1,9 +1,14 @@
 #pragma once
 
+#include <string_view>
+
 #include "synps/checkpoint.h"
 #include "synps/plan.h"
 
 namespace synps {
+
+/// Whether a GGUF output may have the key-value otherwise than its source, or only one of them.
+bool may_change_in_gguf(std::string_view key) noexcept;
 
 /// Decides alignment, key-values and their changes for a GGUF output whose weights are planned: all
 /// but how the checkpoint was cut into files is carried over, and nothing changes but

@@ -9,6 +9,7 @@
 #include "progress.h"
 #include "synps/parallel.h"
 #include "synps/stored_codec.h"
+#include "verify_gguf.h"
 
 namespace synps {
 namespace {
@@ -131,6 +132,7 @@ void require_codecs(const ArtifactReader& artifact, const CodecRegistry& codecs)
 
 VerifyReport verify(const std::string& artifact, const CodecRegistry& codecs,
                     const VerifyOptions& options, Os& os) {
+  if (starts_as_gguf(os, artifact)) return verify_gguf(artifact, codecs, options, os);
   VerifyReport report;
   const std::unique_ptr<ArtifactReader> reader = open(artifact, os, report);
   if (reader == nullptr) return report;
