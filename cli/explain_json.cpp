@@ -162,9 +162,13 @@ void write_weight(JsonWriter& json, const Explanation& explanation) {
   json.key("stored");
   if (explanation.bytes) {
     json.begin_object().key("encoding").string(to_string(explanation.form.encoding));
+    const GgufType* type = explanation.gguf_type;  // a file of these says nothing of the two
+    if (type != nullptr) json.key("type").string(type->name);
     json.key("order").string(to_string(explanation.form.order));
-    json.key("orientation").string(to_string(explanation.form.orientation));
-    json.key("residency").string(to_string(explanation.form.residency));
+    json.key("orientation");
+    type != nullptr ? json.null() : json.string(to_string(explanation.form.orientation));
+    json.key("residency");
+    type != nullptr ? json.null() : json.string(to_string(explanation.form.residency));
     json.key("lossless").boolean(explanation.lossless);
     json.key("compress")
         .string(to_string(explanation.bytes_are_bound ? explanation.resolution.form.compress

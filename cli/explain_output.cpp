@@ -77,6 +77,19 @@ std::string support_text(const Explanation& explanation) {
   return text;
 }
 
+std::string form_text(const Explanation& explanation) {
+  std::string form = to_string(explanation.form.encoding);
+  if (explanation.gguf_type != nullptr)
+    return fmt::format("{}, {}", form, explanation.gguf_type->name);
+  form += fmt::format(", {}, {}", to_string(explanation.form.order),
+                      to_string(explanation.form.residency));
+  if (explanation.form.orientation != Orientation::out_in)
+    form += fmt::format(", {}", to_string(explanation.form.orientation));
+  if (explanation.bytes_are_bound)
+    form += fmt::format(", {}", to_string(explanation.resolution.form.compress));
+  return form;
+}
+
 std::string weight_text(const Explanation& explanation, std::size_t width) {
   if (!explanation.facts) return {};
   const WeightFacts& facts = *explanation.facts;
@@ -88,15 +101,8 @@ std::string weight_text(const Explanation& explanation, std::size_t width) {
                            exact_bytes(explanation.source_bytes)),
                width);
   if (!explanation.bytes) return out;
-  std::string form =
-      fmt::format("{}, {}, {}", to_string(explanation.form.encoding),
-                  to_string(explanation.form.order), to_string(explanation.form.residency));
-  if (explanation.form.orientation != Orientation::out_in)
-    form += fmt::format(", {}", to_string(explanation.form.orientation));
-  if (explanation.bytes_are_bound)
-    form += fmt::format(", {}", to_string(explanation.resolution.form.compress));
   return out + labelled("stored",
-                        fmt::format("{}; {}{}, {} of the source", form,
+                        fmt::format("{}; {}{}, {} of the source", form_text(explanation),
                                     explanation.bytes_are_bound ? "at most " : "",
                                     exact_bytes(*explanation.bytes),
                                     percent(*explanation.bytes, explanation.source_bytes)),

@@ -64,6 +64,12 @@ void add_size_option(CLI::App& command, const char* name, std::uint64_t& bytes,
       ->type_name("SIZE");
 }
 
+/// What is wrong with a --to, or nothing.
+std::string output_kind_fault(const std::string& text) {
+  if (output_kind_from(text)) return {};
+  return fmt::format("{} is neither artifact nor gguf", quote(text));
+}
+
 }  // namespace
 
 void add_policy_option(CLI::App& command, std::string& policy) {
@@ -106,6 +112,32 @@ void add_compress_option(CLI::App& command, std::string& compress) {
 
 std::optional<CompressRequest> compress_request(const std::string& compress) {
   return compress.empty() ? std::nullopt : compress_request_from(compress);
+}
+
+void add_output_kind_option(CLI::App& command, std::string& to) {
+  command.add_option("--to", to, "What packing makes: artifact, or gguf of a GGUF checkpoint")
+      ->check(CLI::Validator(output_kind_fault, ""))
+      ->type_name("KIND");
+}
+
+OutputKind output_kind(const std::string& to) {
+  return output_kind_from(to).value_or(OutputKind::artifact);
+}
+
+OutputKind output_kind_for(const std::string& output, const std::string& to) {
+  const OutputKind named = output_kind_of_path(output);
+  if (to.empty() || output_kind(to) == named) return named;
+  throw usage_error(
+      fmt::format("a contradiction: --to {}, and the output is called {}", to, quote(output)),
+      named == OutputKind::gguf ? "call an artifact something else, such as model.synps"
+                                : "give it a name that ends in .gguf");
+}
+
+void check_compress(OutputKind kind, const std::string& compress) {
+  const auto asked = compress_request(compress);
+  if (kind == OutputKind::artifact || !asked || asked->method == Compression::none) return;
+  throw usage_error("GGUF holds no compressed weights: --compress " + compress,
+                    "leave out --compress, or pack an artifact");
 }
 
 void add_package_option(CLI::App& command, std::vector<std::string>& packages) {

@@ -30,6 +30,16 @@ void add_all_option(CLI::App& command, bool& all);
 void add_compress_option(CLI::App& command, std::string& compress);
 /// What the option asks for; nothing when it was not given.
 std::optional<CompressRequest> compress_request(const std::string& compress);
+/// `--to KIND`: for output_kind().
+void add_output_kind_option(CLI::App& command, std::string& to);
+/// What the option asks for; an artifact when it was not given.
+OutputKind output_kind(const std::string& to);
+/// What pack makes: what the option asks for, which the output's name must not contradict, or what
+/// that name asks for. Throws Error(usage).
+OutputKind output_kind_for(const std::string& output, const std::string& to);
+/// Throws Error(usage) for a --compress that an output of this kind cannot have.
+void check_compress(OutputKind kind, const std::string& compress);
+
 /// `--package NAME=PATH`, any number of times. For registry_with().
 void add_package_option(CLI::App& command, std::vector<std::string>& packages);
 

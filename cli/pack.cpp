@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "commands.h"
+#include "gguf_report.h"
 #include "inputs.h"
 #include "plan_output.h"
 #include "progress_bar.h"
@@ -24,12 +25,15 @@ namespace synps::cli {
 namespace {
 
 constexpr const char* kFooter =
-    "CHECKPOINT is a .safetensors file, a shard index, or a Hugging Face folder. The output\n"
-    "appears complete or not at all, and never in place of an input.\n"
+    "CHECKPOINT is a .safetensors file, a shard index, a Hugging Face folder, or a GGUF file. The\n"
+    "output appears complete or not at all, and never in place of an input. One whose name ends "
+    "in\n"
+    ".gguf is a GGUF file, which takes a GGUF checkpoint.\n"
     "\n"
     "Examples:\n"
     "  synps pack model/ -p synps.toml -o model.synps\n"
     "  synps pack model/ -o model.synps --dry-run     as `synps plan`; also checks the output\n"
+    "  synps pack model-F16.gguf -o model-Q8_0.gguf   a GGUF file of a GGUF checkpoint\n"
     "  synps pack model/ -o model.synps --force       replaces an earlier model.synps\n"
     "  synps pack model/ -o model.synps --max-shard-size 5GB\n"
     "                                                 model-00001-of-00003.synps, ...";
@@ -43,6 +47,7 @@ struct Options {
   std::string policy;
   std::vector<std::string> packages;
   std::string compress;
+  std::string to;
   bool force = false;
   bool dry_run = false;
   bool allow_overflow = false;
@@ -97,6 +102,7 @@ std::string packed_text(const WeightReport& report, const PackReport& packed,
   out += codec_totals_text(report, width);
   if (const std::string fallbacks = fallbacks_text(report, width); !fallbacks.empty())
     out += "\n" + fallbacks;
+  out += gguf_text(report);
   for (const FindingKind& kind : kFindingKinds)
     if (const std::string text = findings_text(packed, kind, width); !text.empty())
       out += "\n" + text;
@@ -120,6 +126,8 @@ void write_findings(JsonWriter& json, const PackReport& packed, const FindingKin
 std::string packed_json(const WeightReport& report, const PackReport& packed) {
   JsonWriter json;
   json.begin_object();
+  json.key("to").string(
+      to_string(report.gguf != nullptr ? OutputKind::gguf : OutputKind::artifact));
   json.key("artifact_bytes").integer(packed.artifact_bytes);
   json.key("source_bytes").integer(report.source_bytes);
   json.key("weights").integer(report.weights.size());
@@ -134,6 +142,8 @@ std::string packed_json(const WeightReport& report, const PackReport& packed) {
     json.key(kind.name);
     write_findings(json, packed, kind);
   }
+  json.key("gguf");
+  write_gguf(json, report);
   json.end_object();
   return json.take() + "\n";
 }
@@ -189,10 +199,13 @@ int dry_run(const Checkpoint& checkpoint, const Plan& plan, const Policy& policy
 }
 
 int run(const Options& options, const CommonOptions& common) {
+  const OutputKind kind = output_kind_for(options.output, options.to);
+  check_compress(kind, options.compress);
   const Checkpoint checkpoint = open_checkpoint(options.checkpoint);
+  check_output_kind(checkpoint, kind);
   const CodecRegistry codecs = registry_with(options.packages);
   const Policy policy = load_policy(options.policy, codecs);
-  PlanOptions how{options.allow_unmatched, compress_request(options.compress)};
+  PlanOptions how{options.allow_unmatched, compress_request(options.compress), kind};
   how.max_shard_bytes = options.max_shard;
   how.name = options.output.substr(options.output.rfind('/') + 1);
   const Plan plan = make_plan(checkpoint, policy, how);
@@ -221,13 +234,14 @@ Command make_pack(CLI::App& program, const CommonOptions& common) {
   command->add_option("CHECKPOINT", options->checkpoint, "The checkpoint to pack")
       ->type_name("")
       ->required();
-  command->add_option("-o,--output", options->output, "The artifact to write")
+  command->add_option("-o,--output", options->output, "The artifact to write, or NAME.gguf")
       ->type_name("FILE")
       ->required();
   add_policy_option(*command, options->policy);
   add_package_option(*command, options->packages);
   command->add_flag("-f,--force", options->force, "Replace an output that exists");
   add_compress_option(*command, options->compress);
+  add_output_kind_option(*command, options->to);
   add_jobs_option(*command, options->jobs);
   add_max_memory_option(*command, options->max_memory);
   add_max_shard_option(*command, options->max_shard);

@@ -26,6 +26,7 @@ constexpr const char* kFooter =
     "\n"
     "Examples:\n"
     "  synps plan model/ -p synps.toml\n"
+    "  synps plan model.gguf --to gguf      of what `synps pack -o out.gguf` would write\n"
     "  synps plan model/ --all              every weight on its own row\n"
     "  synps plan model.synps --json";
 
@@ -35,6 +36,7 @@ struct Options {
   std::vector<std::string> packages;
   std::string compress;
   std::uint64_t max_shard = 0;
+  std::string to;
   bool allow_unmatched = false;
   bool all = false;
   bool json = false;
@@ -49,18 +51,21 @@ int run(const Options& options) {
   const CodecRegistry codecs = registry_with(options.packages);
   if (is_artifact(options.input)) {
     if (!options.policy.empty() || options.allow_unmatched || !options.compress.empty() ||
-        options.max_shard != 0)
+        options.max_shard != 0 || !options.to.empty())
       throw usage_error("a policy has no say in how an artifact loads",
-                        "leave out --policy, --compress, --max-shard-size and --allow-unmatched, "
-                        "or name a checkpoint");
+                        "leave out --policy, --compress, --max-shard-size, --to and "
+                        "--allow-unmatched, or name a checkpoint");
     const ArtifactSet artifact(options.input);
     print(report_artifact(artifact, codecs), options);
     log_missing_codecs(artifact, codecs);
     return 0;
   }
+  const OutputKind kind = output_kind(options.to);
+  check_compress(kind, options.compress);
   const Checkpoint checkpoint = open_checkpoint(options.input);
+  check_output_kind(checkpoint, kind);
   const Policy policy = load_policy(options.policy, codecs);
-  PlanOptions how{options.allow_unmatched, compress_request(options.compress)};
+  PlanOptions how{options.allow_unmatched, compress_request(options.compress), kind};
   how.max_shard_bytes = options.max_shard;
   const Plan plan = make_plan(checkpoint, policy, how);
   log_warnings(plan);
@@ -84,6 +89,7 @@ Command make_plan_command(CLI::App& program, const CommonOptions&) {
   add_package_option(*command, options->packages);
   add_compress_option(*command, options->compress);
   add_max_shard_option(*command, options->max_shard);
+  add_output_kind_option(*command, options->to);
   command->add_flag("--allow-unmatched", options->allow_unmatched, "Policies may match no weight");
   add_all_option(*command, options->all);
   add_json_option(*command, options->json);

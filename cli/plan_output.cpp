@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include "gguf_report.h"
 #include "key_values.h"
 #include "shard_list.h"
 #include "synps/error.h"
@@ -17,13 +18,16 @@ namespace {
 std::string loading_text(const WeightReport& report) {
   std::uint64_t weights = 0;
   for (const ReportedWeight& weight : report.weights) weights += weight.bytes;
-  return fmt::format(
-      "  overhead  {} of the artifact\n"
-      "  loaded    {} mapped,\n"
-      "            {} on the heap,\n"
-      "            {} made by conversions\n",
-      exact_bytes(report.artifact_bytes - weights), exact_bytes(report.mapped_bytes),
-      exact_bytes(report.resident_bytes), exact_bytes(report.conversion_bytes));
+  const std::string overhead =
+      fmt::format("  overhead  {} of the {}\n", exact_bytes(report.artifact_bytes - weights),
+                  report.gguf != nullptr ? "file" : "artifact");
+  if (report.gguf != nullptr) return overhead;  // whoever loads it decides
+  return overhead + fmt::format(
+                        "  loaded    {} mapped,\n"
+                        "            {} on the heap,\n"
+                        "            {} made by conversions\n",
+                        exact_bytes(report.mapped_bytes), exact_bytes(report.resident_bytes),
+                        exact_bytes(report.conversion_bytes));
 }
 
 /// What packing itself takes.
@@ -50,18 +54,19 @@ void write_memory(JsonWriter& json, const MemoryNeed& need) {
 std::string sizes_text(const WeightReport& report) {
   return fmt::format(
       "  source    {} in {}\n"
-      "  artifact  {}{}, {} of the source\n",
+      "  {:<10}{}{}, {} of the source\n",
       exact_bytes(report.source_bytes), counted(report.weights.size(), "weight"),
-      report.sizes_are_bounds ? "at most " : "", exact_bytes(report.artifact_bytes),
-      percent(report.artifact_bytes, report.source_bytes));
+      report.gguf != nullptr ? "GGUF file" : "artifact", report.sizes_are_bounds ? "at most " : "",
+      exact_bytes(report.artifact_bytes), percent(report.artifact_bytes, report.source_bytes));
 }
 
 std::string plan_text(const WeightReport& report, const std::string& input, bool all,
                       std::size_t width) {
   std::string out = report.policy_file.empty()
                         ? fmt::format("plan for loading {}\n", escape_for_display(input))
-                        : fmt::format("plan for packing {} under {}\n", escape_for_display(input),
-                                      escape_for_display(report.policy_file));
+                        : fmt::format("plan for packing {} under {}{}\n", escape_for_display(input),
+                                      escape_for_display(report.policy_file),
+                                      report.gguf != nullptr ? " into GGUF" : "");
   out += sizes_text(report) + compression_text(report) + loading_text(report);
   const BitTotal bits = bit_total(report);
   out += fmt::format("  bits      {} a weight, {} in the source\n",
@@ -75,20 +80,28 @@ std::string plan_text(const WeightReport& report, const std::string& input, bool
   if (const std::string fallbacks = fallbacks_text(report, width); !fallbacks.empty())
     out += "\n" + fallbacks;
   out += "\n" + weight_table(weight_lines(report), all, width);
+  out += gguf_text(report);
   out += values_text(*report.values);
-  if (report.checkpoint != nullptr) out += key_values_text(*report.checkpoint);
+  if (report.checkpoint != nullptr)
+    out += key_values_text(*report.checkpoint, report.gguf != nullptr);
   return out;
 }
 
 std::string plan_json(const WeightReport& report) {
   JsonWriter json;
   json.begin_object();
+  json.key("to").string(
+      to_string(report.gguf != nullptr ? OutputKind::gguf : OutputKind::artifact));
   json.key("artifact_bytes").integer(report.artifact_bytes);
   json.key("artifact_bytes_exact").boolean(!report.sizes_are_bounds);
   json.key("source_bytes").integer(report.source_bytes);
-  json.key("resident_bytes").integer(report.resident_bytes);
-  json.key("mapped_bytes").integer(report.mapped_bytes);
-  json.key("conversion_bytes").integer(report.conversion_bytes);
+  const auto when_loaded = [&](std::string_view key, std::uint64_t bytes) {
+    json.key(key);
+    report.gguf != nullptr ? json.null() : json.integer(bytes);
+  };
+  when_loaded("resident_bytes", report.resident_bytes);
+  when_loaded("mapped_bytes", report.mapped_bytes);
+  when_loaded("conversion_bytes", report.conversion_bytes);
   json.key("fits").boolean(report.fits);
   json.key("compressed");
   write_compression(json, report);
@@ -118,8 +131,10 @@ std::string plan_json(const WeightReport& report) {
   write_values(json, *report.values);
   if (report.checkpoint != nullptr && report.checkpoint->gguf_version() != 0) {
     json.key("key_values");
-    write_key_values(json, *report.checkpoint);
+    write_key_values(json, *report.checkpoint, report.gguf != nullptr);
   }
+  json.key("gguf");
+  write_gguf(json, report);
   json.end_object();
   return json.take() + "\n";
 }

@@ -38,8 +38,9 @@ std::string shards_text(const WeightReport& report, bool all, std::size_t width)
   }
   if (shown < report.shards.size())
     table.add_heading("... and " + counted(report.shards.size() - shown, "more shard"));
-  table.add({escape_for_display(report.shard_index.file), "", grouped(report.shard_index.bytes),
-             "shard index"});
+  if (!report.shard_index.file.empty())
+    table.add({escape_for_display(report.shard_index.file), "", grouped(report.shard_index.bytes),
+               "shard index"});
   return table.render(width);
 }
 
@@ -47,7 +48,7 @@ void write_shards(JsonWriter& json, const WeightReport& report) {
   json.key("shards").begin_array();
   for (const ReportedShard& shard : report.shards) write_file(json, shard);
   json.end_array().key("shard_index");
-  if (report.shards.empty())
+  if (report.shard_index.file.empty())
     json.null();
   else
     write_file(json, report.shard_index);

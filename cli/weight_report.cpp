@@ -39,6 +39,20 @@ std::string encodings(const ReportedWeight& weight) {
   return text;
 }
 
+/// What an artifact says of how a weight is held, beside its encoding.
+std::string form_text(const ReportedWeight& weight) {
+  const StoredWeight& stored = *weight.stored;
+  std::string text =
+      fmt::format(", {}, {}", to_string(stored.form.order), to_string(stored.form.residency));
+  if (stored.form.orientation != Orientation::out_in)
+    text += fmt::format(", {}", to_string(stored.form.orientation));
+  text += compression_text(weight);
+  if (stored.scheme && stored.scheme->is_volatile) text += ", volatile";
+  if (stored.device != StoredWeight().device)
+    text += ", on device " + escape_for_display(stored.device);
+  return text;
+}
+
 /// Bytes that the checkpoint had; 0 when they were blocks that nothing here knows.
 std::uint64_t source_bytes(const StoredWeight& stored, const CodecRegistry& codecs) {
   const Weight& weight = stored.weight;
@@ -61,7 +75,7 @@ void report_shards(WeightReport& report, const Plan& plan) {
   for (const PlannedShard& shard : plan.shards)
     report.shards.push_back(
         {shard.file, shard.plan.artifact_bytes, shard.plan.weights.size(), shard.over_limit});
-  if (!plan.shards.empty())
+  if (!plan.shard_index.empty())
     report.shard_index = {plan.shard_index, plan.shard_index_bytes, plan.weights.size(), false};
 }
 
@@ -108,6 +122,7 @@ WeightReport report_plan(const Plan& plan, const Policy& policy, const Checkpoin
   WeightReport report;
   report.checkpoint = &checkpoint;
   report.policy_file = policy.file();
+  if (plan.gguf) report.gguf = &*plan.gguf;
   for (const PlannedWeight& planned : plan.weights) {
     ReportedWeight weight;
     weight.stored = &plan.stored(planned);
@@ -115,6 +130,7 @@ WeightReport report_plan(const Plan& plan, const Policy& policy, const Checkpoin
     weight.bytes = planned.bytes;
     weight.bytes_are_bound = compression_of(*weight.stored).method != Compression::none;
     weight.compress_given = compress_given(*weight.stored);
+    weight.gguf_type = planned.gguf_type;
     weight.policy = planned.policy;
     weight.policy_line = planned.policy_place.line;
     if (weight.policy_line != 0) weight.policy_file = policy.file_of(planned.policy_place);
@@ -176,20 +192,14 @@ void set_true_sizes(WeightReport& report, const ArtifactLayout& written) {
 
 void set_true_sizes(WeightReport& report, const std::vector<PackedFile>& written) {
   for (std::size_t i = 0; i < report.shards.size(); ++i) report.shards[i].bytes = written[i].bytes;
-  if (!report.shards.empty()) report.shard_index.bytes = written.back().bytes;
+  if (!report.shard_index.file.empty()) report.shard_index.bytes = written.back().bytes;
 }
 
 std::string describe(const ReportedWeight& weight) {
   const StoredWeight& stored = *weight.stored;
-  std::string text =
-      fmt::format("{}, {}, {}, {}", encodings(weight), stored.lossless ? "lossless" : "lossy",
-                  to_string(stored.form.order), to_string(stored.form.residency));
-  if (stored.form.orientation != Orientation::out_in)
-    text += fmt::format(", {}", to_string(stored.form.orientation));
-  text += compression_text(weight);
-  if (stored.scheme && stored.scheme->is_volatile) text += ", volatile";
-  if (stored.device != StoredWeight().device)
-    text += ", on device " + escape_for_display(stored.device);
+  std::string text = encodings(weight) + (stored.lossless ? ", lossless" : ", lossy");
+  text +=
+      weight.gguf_type != nullptr ? fmt::format(", {}", weight.gguf_type->name) : form_text(weight);
   if (weight.policy.empty()) return text + "; no policy needed";
   text += "; by " + escape_for_display(weight.policy);
   if (weight.policy_line != 0)

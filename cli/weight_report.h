@@ -14,13 +14,14 @@
 
 namespace synps::cli {
 
-/// What plan, pack and inspect show of a weight of an artifact, written or to be written.
+/// What plan, pack and inspect show of a weight of an artifact, or of a GGUF file to be written.
 struct ReportedWeight {
   const StoredWeight* stored = nullptr;
   std::uint64_t source_bytes = 0;
-  std::uint64_t bytes = 0;        ///< in the artifact, padding included
-  bool bytes_are_bound = false;   ///< to be compressed: bytes are the most it can take
-  bool compress_given = false;    ///< the command line, no policy, asked to compress or not to
+  std::uint64_t bytes = 0;       ///< in the artifact, padding included
+  bool bytes_are_bound = false;  ///< to be compressed: bytes are the most it can take
+  bool compress_given = false;   ///< the command line, no policy, asked to compress or not to
+  const GgufType* gguf_type = nullptr;  ///< of the tensor in a GGUF file; null for an artifact
   std::string policy;             ///< pattern that decided the format; "" when none was needed
   std::string policy_file;        ///< that the deciding scheme is in; "" when unknown
   std::uint32_t policy_line = 0;  ///< 0: unknown
@@ -36,7 +37,8 @@ struct ReportedShard {
   bool over_limit = false;  ///< larger than was asked for: one weight, which is not cut
 };
 
-/// A whole artifact, written or to be written. Refers to the plan or reader it was made of.
+/// A whole artifact, written or to be written, or a GGUF file to be written. Refers to the plan or
+/// reader it was made of.
 struct WeightReport {
   std::string policy_file;              ///< "" for an artifact that exists
   std::vector<ReportedWeight> weights;  ///< by the bytes of the path
@@ -48,6 +50,7 @@ struct WeightReport {
   bool fits = true;
   bool sizes_are_bounds = false;  ///< some weight's bytes are bounds, and so artifact_bytes is one
   const Checkpoint* checkpoint = nullptr;            ///< null for an artifact that exists
+  const GgufPlan* gguf = nullptr;                    ///< of a GGUF file; null for an artifact
   std::optional<MemoryNeed> pack_memory{};           ///< what packing takes; none for an artifact
   const std::vector<ValueScheme>* values = nullptr;  ///< schemes for values that are not weights
   std::vector<ReportedShard> shards{};               ///< none: one file

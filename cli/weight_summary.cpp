@@ -202,11 +202,17 @@ void write_weight_fields(JsonWriter& json, const ReportedWeight& weight) {
   json.key("source").string(stored.source);
   json.key("codec").string(stored.codec.id());
   json.key("encoding").string(to_string(stored.form.encoding));
+  if (weight.gguf_type != nullptr) json.key("type").string(weight.gguf_type->name);
   json.key("order").string(to_string(stored.form.order));
-  json.key("orientation").string(to_string(stored.form.orientation));
-  json.key("residency").string(to_string(stored.form.residency));
+  // A GGUF file says nothing of these.
+  const auto unless_gguf = [&](std::string_view key, std::string_view value) {
+    json.key(key);
+    weight.gguf_type != nullptr ? json.null() : json.string(value);
+  };
+  unless_gguf("orientation", to_string(stored.form.orientation));
+  unless_gguf("residency", to_string(stored.form.residency));
   json.key("compress").string(to_string(compression_of(stored)));
-  json.key("device").string(stored.device);
+  unless_gguf("device", stored.device);
   json.key("lossless").boolean(stored.lossless);
   json.key("source_bytes").integer(weight.source_bytes);
   json.key("bytes").integer(weight.bytes);

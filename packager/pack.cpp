@@ -12,12 +12,12 @@
 #include "output_files.h"
 #include "pack_buffers.h"
 #include "pack_frames.h"
+#include "pack_output.h"
 #include "pack_units.h"
 #include "pack_worker.h"
 #include "pieces.h"
 #include "progress.h"
 #include "synps/artifact_shards.h"
-#include "synps/artifact_writer.h"
 #include "synps/file_set.h"
 #include "synps/memory.h"
 #include "synps/parallel.h"
@@ -75,7 +75,7 @@ class Packer {
         plan_(work.plan),
         options_(options),
         most_workers_(most_workers),
-        writer_(file, work.plan.layout),
+        output_(make_pack_output(checkpoint, work.plan, file)),
         analysed_(work.analysed),
         progress_(progress),
         values_(work.plan.weights.size()) {}
@@ -91,11 +91,10 @@ class Packer {
   std::optional<ArtifactLayout> finish() {
     std::vector<PackWorker>().swap(
         workers_);  // the memory that they had is for those that compress
-    pack_frames(writer_, plan_.layout, most_workers_, progress_);
-    return writer_.finish();
+    return output_->finish(most_workers_, progress_);
   }
-  /// Of the file's padded index, once it is finished.
-  const Digest& index_digest() const noexcept { return writer_.index_digest(); }
+  /// PackOutput::index_digest().
+  const Digest* index_digest() const noexcept { return output_->index_digest(); }
 
   std::vector<PackedWeightReport> findings() const;
 
@@ -113,7 +112,7 @@ class Packer {
   const Plan& plan_;
   const PackOptions& options_;
   unsigned most_workers_;
-  ArtifactWriter writer_;
+  std::unique_ptr<PackOutput> output_;
   const std::vector<std::size_t>& analysed_;
   Progress& progress_;
   std::vector<PackWorker> workers_;
@@ -126,7 +125,7 @@ void Packer::make_workers(std::uint64_t units) {
   const unsigned count = worker_count(most_workers_, units);
   workers_.reserve(count);
   for (unsigned i = 0; i < count; ++i)
-    workers_.emplace_back(PackTarget{checkpoint_, plan_, writer_, progress_}, buffers);
+    workers_.emplace_back(PackTarget{checkpoint_, plan_, output_->writer(), progress_}, buffers);
 }
 
 void Packer::run(std::uint64_t units, const std::function<void(PackWorker&, std::uint64_t)>& task) {
@@ -221,7 +220,7 @@ void check_size(Os& os, const AtomicFile& file, std::uint64_t planned) {
   if (status.size != planned)
     throw Error({.code = ErrorCode::io,
                  .file = file.path(),
-                 .what = "the artifact has not the planned size",
+                 .what = "the output has not the planned size",
                  .found = fmt::format("{} bytes", status.size),
                  .want = fmt::format("{} bytes", planned)});
 }
@@ -262,13 +261,14 @@ PackReport pack_one_file(const PackJob& job) {
   return report;
 }
 
-/// Makes the shards one after the other, and their index.
+/// Makes shards one after the other, and their index; or parts of a GGUF file, which have none.
 class ShardPacker {
  public:
   explicit ShardPacker(const PackJob& job)
       : job_(job),
         folder_(folder_of(job.output)),
-        files_(job.os, folder_ + job.plan.shard_index, file_options(job.checkpoint, job.options)) {
+        files_(job.os, output_files(job.plan, job.output).back(),
+               file_options(job.checkpoint, job.options)) {
     reclaim_temporaries(job.os, job.output, output_files(job.plan, job.output));
     if (job.plan.layout.has_bounds) report_.layout = job.plan.layout;
   }
@@ -282,7 +282,7 @@ class ShardPacker {
     for (std::size_t i = 0; i < work.size(); ++i)
       pack_shard(job_.plan.shards[i], work[i], progress);
     if (!problems_.empty()) throw Error(std::move(problems_));
-    write_index();
+    if (!job_.plan.shard_index.empty()) write_index();
     if (report_.layout) {
       report_.layout->file_bytes = report_.artifact_bytes;
       report_.layout->has_bounds = false;
@@ -295,7 +295,8 @@ class ShardPacker {
 
  private:
   void pack_shard(const PlannedShard& shard, const FileWork& work, Progress& progress) {
-    AtomicFile& file = files_.next(folder_ + shard.file);
+    const std::string path = folder_ + shard.file;
+    AtomicFile& file = path == files_.leader().path() ? files_.leader() : files_.next(path);
     Packer packer(job_.checkpoint, work, job_.options, job_.workers, file, progress);
     packer.write_weights();
     append(problems_, packer.value_problems());
@@ -305,7 +306,8 @@ class ShardPacker {
     const ArtifactLayout& layout = written ? *written : shard.plan.layout;
     check_size(job_.os, file, layout.file_bytes);
     add_file(shard.file, layout.file_bytes);
-    index_.add(shard.file, packer.index_digest(), layout.index);
+    if (packer.index_digest() != nullptr)
+      index_.add(shard.file, *packer.index_digest(), layout.index);
     if (written) take_sizes(written->index);
   }
 
@@ -356,19 +358,24 @@ std::vector<std::string> output_files(const Plan& plan, const std::string& outpu
   std::vector<std::string> files;
   files.reserve(plan.shards.size() + 1);
   for (const PlannedShard& shard : plan.shards) files.push_back(folder + shard.file);
-  files.push_back(folder + plan.shard_index);
+  if (!plan.shard_index.empty())
+    files.push_back(folder + plan.shard_index);
+  else  // the first part, which all others belong to
+    std::rotate(files.begin(), files.begin() + 1, files.end());
   return files;
 }
 
 std::vector<std::string> check_output(const Checkpoint& checkpoint, const Plan& plan,
                                       const std::string& output, const PackOptions& options,
                                       Os& os) {
-  if (!plan.shards.empty() && shard_index_name(file_name_of(output)) != plan.shard_index)
-    throw Error({.code = ErrorCode::usage,
-                 .file = output,
-                 .what = "the plan is for shards of another name",
-                 .found = quote(plan.shard_index),
-                 .want = quote(shard_index_name(file_name_of(output)))});
+  if (!plan.shards.empty())
+    if (const std::string first = shard_name(file_name_of(output), 0, plan.shards.size());
+        plan.shards.front().file != first)
+      throw Error({.code = ErrorCode::usage,
+                   .file = output,
+                   .what = "the plan is for files of another name",
+                   .found = quote(plan.shards.front().file),
+                   .want = quote(first)});
   const AtomicFile::Options file = file_options(checkpoint, options);
   const std::vector<std::string> written = output_files(plan, output);
   for (const std::string& path : written) AtomicFile::check(os, path, file);

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "gguf_layout.h"
+#include "gguf_part_plan.h"
+#include "not_carried.h"
 #include "shard_plan.h"
 #include "synps/error.h"
 
@@ -58,10 +61,11 @@ std::vector<ValueScheme> value_schemes(const Policy& policy) {
 /// Plans weights one by one.
 class Planner {
  public:
-  Planner(const Checkpoint& checkpoint, const Policy& policy)
+  Planner(const Checkpoint& checkpoint, const Policy& policy, OutputKind output)
       : checkpoint_(checkpoint), codecs_(policy.codecs()) {
     contents_.metadata = checkpoint.metadata();
     contents_.values = value_schemes(policy);
+    if (output == OutputKind::gguf) plan_.gguf.emplace();
   }
 
   void add(std::size_t index, const WeightResolution& resolution);
@@ -71,11 +75,16 @@ class Planner {
   void keep(PlannedWeight& planned, StoredWeight& stored, const SourceTensor& tensor) const;
   void encode(PlannedWeight& planned, StoredWeight& stored, const SourceTensor& tensor,
               const Codec& codec) const;
+  void add_for_gguf(PlannedWeight& planned, const SourceTensor& tensor,
+                    const WeightResolution& resolution);
+  Plan finish_artifact();
+  Plan finish_gguf();
 
   const Checkpoint& checkpoint_;
   const CodecRegistry& codecs_;
   ArtifactContents contents_;
   Plan plan_;
+  NotCarriedList not_carried_;  ///< by a GGUF output
 };
 
 /// The source's bytes, as they are. They name the codec that decodes them where there is one, so
@@ -104,6 +113,7 @@ void Planner::encode(PlannedWeight& planned, StoredWeight& stored, const SourceT
 
 void Planner::add(std::size_t index, const WeightResolution& resolution) {
   const SourceTensor& tensor = checkpoint_.tensors()[index];
+  if (plan_.gguf && is_key_value_encoding(tensor.encoding)) return;  // it is one again
   PlannedWeight planned;
   planned.tensor = index;
   planned.source_bytes = tensor.bytes;
@@ -135,6 +145,7 @@ void Planner::add(std::size_t index, const WeightResolution& resolution) {
   stored.form = resolve_packed_form(resolution.form, !unchanged, stored.codec.id(),
                                     empty ? Compression::none : resolution.form.compress.method);
 
+  if (plan_.gguf) add_for_gguf(planned, tensor, resolution);
   plan_.source_bytes += tensor.bytes;
   plan_.weights.push_back(std::move(planned));
   contents_.weights.push_back(std::move(stored));
@@ -153,13 +164,31 @@ ArtifactLayout lay_out_for(const Checkpoint& checkpoint, ArtifactContents conten
   }
 }
 
+void Planner::add_for_gguf(PlannedWeight& planned, const SourceTensor& tensor,
+                           const WeightResolution& resolution) {
+  planned.gguf_type =
+      planned.copied ? &gguf_type_of(tensor) : gguf_type_of_codec(planned.codec->info().id());
+  not_carried_.add(tensor.weight, resolution);
+}
+
 Plan Planner::finish() {
+  // Stored weights are sorted by path, as tensors are.
+  for (std::size_t i = 0; i < plan_.weights.size(); ++i) plan_.weights[i].stored = i;
+  return plan_.gguf ? finish_gguf() : finish_artifact();
+}
+
+/// Who loads the file is not synps, so that nothing is said of what that takes.
+Plan Planner::finish_gguf() {
+  not_carried_.add(contents_.values);
+  plan_.gguf->not_carried = not_carried_.take();
+  lay_out_gguf(checkpoint_, std::move(contents_.weights), codecs_, plan_);
+  return std::move(plan_);
+}
+
+Plan Planner::finish_artifact() {
   plan_.layout = lay_out_for(checkpoint_, std::move(contents_), codecs_);
   plan_.artifact_bytes = plan_.layout.file_bytes;
-  // Tensors and stored weights are both sorted by path, and are the same weights.
-  for (std::size_t i = 0; i < plan_.weights.size(); ++i) {
-    PlannedWeight& planned = plan_.weights[i];
-    planned.stored = i;
+  for (PlannedWeight& planned : plan_.weights) {
     const StoredWeight& stored = plan_.stored(planned);
     for (const StoredComponent& component : stored.components)
       planned.bytes += component.stored_bytes;
@@ -195,14 +224,29 @@ std::vector<WeightFacts> weight_facts(const Checkpoint& checkpoint) {
   return facts;
 }
 
+void check_output_kind(const Checkpoint& checkpoint, OutputKind output) {
+  if (output != OutputKind::gguf || checkpoint.gguf_version() != 0) return;
+  throw Error(
+      {.code = ErrorCode::usage,
+       .file = checkpoint.path(),
+       .what = "a GGUF file can only be made of a GGUF checkpoint",
+       .found = "safetensors: names of tensors, permutations, metadata and tokenizer differ by "
+                "architecture, which is a converter's job",
+       .hint = "convert it with llama.cpp's convert_hf_to_gguf.py --outtype f16 or bf16, then pack "
+               "what that writes"});
+}
+
 Plan make_plan(const Checkpoint& checkpoint, const Policy& policy, const PlanOptions& options) {
-  std::vector<WeightResolution> resolutions =
-      policy.resolve(weight_facts(checkpoint), {options.allow_unmatched, options.compress});
-  Planner planner(checkpoint, policy);
+  check_output_kind(checkpoint, options.output);
+  std::vector<WeightResolution> resolutions = policy.resolve(
+      weight_facts(checkpoint), {options.allow_unmatched, options.compress, options.output});
+  Planner planner(checkpoint, policy, options.output);
   for (std::size_t i = 0; i < resolutions.size(); ++i) planner.add(i, resolutions[i]);
   resolutions = {};  // as large as the plan, and done with before the layout needs memory
   Plan plan = planner.finish();
-  if (options.max_shard_bytes != 0)
+  if (options.max_shard_bytes != 0 && plan.gguf)
+    plan_gguf_parts(plan, checkpoint, options.max_shard_bytes, options.name);
+  else if (options.max_shard_bytes != 0)
     plan_shards(plan, checkpoint, policy.codecs(), options.max_shard_bytes, options.name);
   return plan;
 }

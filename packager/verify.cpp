@@ -13,6 +13,7 @@
 #include "synps/memory.h"
 #include "synps/parallel.h"
 #include "synps/stored_codec.h"
+#include "verify_gguf.h"
 
 namespace synps {
 namespace {
@@ -160,6 +161,7 @@ MemoryNeed memory_need(const ArtifactSet& artifact, const CodecRegistry& codecs,
 
 VerifyReport verify(const std::string& artifact, const CodecRegistry& codecs,
                     const VerifyOptions& options, Os& os) {
+  if (starts_as_gguf(os, artifact)) return verify_gguf(artifact, codecs, options, os);
   VerifyReport report;
   const std::unique_ptr<ArtifactSet> reader = open(artifact, os, report);
   if (reader == nullptr) return report;

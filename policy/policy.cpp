@@ -106,8 +106,8 @@ WeightResolution Policy::explain(std::string_view path, const ExplainRequest& re
   problems.throw_if_any();
   WeightResolution result;
   if (request.facts == nullptr) {
-    assume(set, document, result);
-  } else if (const auto fault = judge(*request.facts, set, document, result)) {
+    assume(set, document, request.output, result);
+  } else if (const auto fault = judge(*request.facts, set, document, request.output, result)) {
     ProblemList found(document.files);
     found.add(fault->place, fault->problem);
     result.warning = to_string(found.take().front());

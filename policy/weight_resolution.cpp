@@ -62,7 +62,8 @@ Resolution resolve_weights(const PolicyDocument& document, const PolicyCoverage&
     use.by_floats = use.by_floats || is_float;
     for (const Ambiguity& ambiguity : use.resolution.ambiguities)
       if (concerns(ambiguity.key, is_float)) report.add(ambiguity, weight.path);
-    const auto fault = judge(weights[i], use.resolution, document, result.weights[i]);
+    const auto fault =
+        judge(weights[i], use.resolution, document, options.output, result.weights[i]);
     if (fault) report.add(*fault, weight.path);
   }
   if (!options.allow_unmatched)

@@ -26,6 +26,7 @@ struct SourceTensor {
   std::size_t file = 0;      ///< index into Checkpoint::files()
   std::uint64_t offset = 0;  ///< bytes from the start of that file
   std::uint64_t bytes = 0;
+  std::size_t position = 0;  ///< GGUF: of its description among those of all files
 
   /// Bytes of the first `elements` elements; of whole blocks, exactly.
   std::uint64_t bytes_of(std::uint64_t elements) const noexcept {
@@ -48,6 +49,9 @@ bool is_key_value_encoding(std::string_view encoding) noexcept;
 
 /// The GGUF type of an encoding `gguf:TYPE`, or null.
 const GgufType* gguf_type_of_encoding(std::string_view encoding) noexcept;
+
+/// The type of a GGUF checkpoint's tensor. Throws Error(checkpoint) for what is none.
+const GgufType& gguf_type_of(const SourceTensor& tensor);
 
 /// A key-value of a GGUF checkpoint, and where an artifact has it.
 struct SourceKeyValue {

@@ -50,11 +50,12 @@ struct PackReport {
   std::vector<PackedWeightReport> findings;  ///< weights with overflow or underflow, by path
   /// The plan's with the true sizes, where something was compressed.
   std::optional<ArtifactLayout> layout{};
-  std::vector<PackedFile> files{};     ///< shards, and last their index; empty: one file
+  std::vector<PackedFile> files{};     ///< shards or parts, last a shard index; empty: one file
   std::vector<std::string> earlier{};  ///< what check_output() found
 };
 
-/// The files that pack() writes: the output, or shards in its folder and last their index.
+/// The files that pack() writes: the output; or shards in its folder and last their index; or parts
+/// of a GGUF file, and last the first one.
 std::vector<std::string> output_files(const Plan& plan, const std::string& output);
 
 /// The checks that pack() makes of all its files before it writes, writing nothing. Returns paths

@@ -7,6 +7,9 @@
 
 #include "synps/artifact_layout.h"
 #include "synps/checkpoint.h"
+#include "synps/gguf_plan.h"
+#include "synps/gguf_types.h"
+#include "synps/output_kind.h"
 #include "synps/policy.h"
 
 namespace synps {
@@ -17,6 +20,7 @@ struct PlannedWeight {
   std::size_t stored = 0;               ///< index into layout.index.weights
   const Codec* source_codec = nullptr;  ///< decodes the source; null when the bytes are copied
   const Codec* codec = nullptr;         ///< encodes; null when the bytes are copied
+  const GgufType* gguf_type = nullptr;  ///< of the tensor in a GGUF output, else null
   bool copied = false;                  ///< stored bytes are the source's bytes
   bool lossless = true;
   bool used_fallback = false;
@@ -31,13 +35,17 @@ struct PlannedWeight {
 
 struct PlannedShard;
 
-/// What pack will do. The artifact's size is exact, unless layout.has_bounds: then it is the most
+/// What pack will do. The output's size is exact, unless layout.has_bounds: then it is the most
 /// that it can be, and the sizes of compressed components are.
 struct Plan {
   std::vector<PlannedWeight> weights;  ///< by the bytes of the path
+  /// Of a GGUF output it has the weights, their places, and the sizes of header and file; of its
+  /// bytes nothing else.
   ArtifactLayout layout;
-  std::uint64_t source_bytes = 0;      ///< of all tensors
-  std::uint64_t artifact_bytes = 0;    ///< of the whole file, or of all shards and their index
+  std::optional<GgufPlan> gguf{};    ///< of a GGUF output
+  std::uint64_t source_bytes = 0;    ///< of all tensors
+  std::uint64_t artifact_bytes = 0;  ///< of the whole file, or of all files
+  // What loading takes, by synps: 0 for a GGUF output.
   std::uint64_t resident_bytes = 0;    ///< on the heap once loaded, as planned and inflated
   std::uint64_t mapped_bytes = 0;      ///< mapped from the file
   std::uint64_t conversion_bytes = 0;  ///< made by conversions at load: by inflating
@@ -45,7 +53,7 @@ struct Plan {
 
   /// The files, where there are several; `layout` is then that of one file, which is not written.
   std::vector<PlannedShard> shards;
-  std::string shard_index{};            ///< name of the shard index
+  std::string shard_index{};            ///< name of the shard index; of a GGUF output ""
   std::uint64_t shard_index_bytes = 0;  ///< of the shard index; the most, where there are bounds
 
   const StoredWeight& stored(const PlannedWeight& weight) const {
@@ -53,7 +61,7 @@ struct Plan {
   }
 };
 
-/// One of several files of an artifact: an artifact of its own weights.
+/// One of several files: an artifact of its own weights, or a part of a GGUF file.
 struct PlannedShard {
   std::string file{};       ///< name, without a folder
   Plan plan{};              ///< of its weights alone
@@ -63,11 +71,19 @@ struct PlannedShard {
 struct PlanOptions {
   bool allow_unmatched = false;
   std::optional<CompressRequest> compress{};  ///< for weights for which no policy sets it
-  std::uint64_t max_shard_bytes = 0;          ///< of a file, above which there are several; 0: any
-  std::string name = "model.synps";  ///< of the artifact's file: shards are called after it
+  OutputKind output = OutputKind::artifact;
+  std::uint64_t max_shard_bytes = 0;  ///< of a file, above which there are several; 0: any
+  std::string name = "model.synps";   ///< of the artifact's file: shards are called after it
 };
 
-/// Resolves every weight and lays the artifact out. Throws Error with all problems.
+/// Throws Error(usage) when a checkpoint cannot become an output of this kind, whatever the policy
+/// says.
+void check_output_kind(const Checkpoint& checkpoint, OutputKind output);
+
+/// What tensors of a GGUF output are aligned to, in bytes: as in the checkpoint.
+std::uint64_t gguf_alignment(const Checkpoint& checkpoint);
+
+/// Resolves every weight and lays the output out. Throws Error with all problems.
 Plan make_plan(const Checkpoint& checkpoint, const Policy& policy, const PlanOptions& options = {});
 
 /// Bytes that loading a stored weight takes on the heap, in the file's mapping, and of them by

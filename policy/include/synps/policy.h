@@ -14,6 +14,7 @@
 #include "synps/error.h"
 #include "synps/form.h"
 #include "synps/os.h"
+#include "synps/output_kind.h"
 #include "synps/path_pattern.h"
 #include "synps/scheme.h"
 #include "synps/weight.h"
@@ -177,6 +178,7 @@ struct WeightResolution {
 struct ResolveOptions {
   bool allow_unmatched = false;               ///< policies and groups may match no weight
   std::optional<CompressRequest> compress{};  ///< for weights for which no policy sets it
+  OutputKind output = OutputKind::artifact;   ///< what it holds no format or form for is a problem
 };
 
 /// Gives the codecs of a package; throws Error(package).
@@ -196,6 +198,7 @@ struct ExplainRequest {
   Scope scope = Scope::constant;              ///< never `any`
   Lifetime lifetime = Lifetime::immutable;    ///< never `any`
   std::optional<CompressRequest> compress{};  ///< as in ResolveOptions
+  OutputKind output = OutputKind::artifact;   ///< as in ResolveOptions
 };
 
 /// A scheme for values that are not constants, under the policy that has it.
