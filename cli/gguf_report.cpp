@@ -60,10 +60,6 @@ std::string gguf_text(const WeightReport& report) {
 }
 
 void write_gguf(JsonWriter& json, const WeightReport& report) {
-  if (report.gguf == nullptr) {
-    json.null();
-    return;
-  }
   const GgufPlan& gguf = *report.gguf;
   json.begin_object();
   json.key("version").integer(kGgufVersion);

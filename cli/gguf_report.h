@@ -11,7 +11,7 @@ namespace synps::cli {
 /// a line each, for people; "" for an artifact.
 std::string gguf_text(const WeightReport& report);
 
-/// The same as a JSON object; null for an artifact.
+/// The same as a JSON object, of a report that has a GGUF output.
 void write_gguf(JsonWriter& json, const WeightReport& report);
 
 }  // namespace synps::cli

@@ -126,8 +126,6 @@ void write_findings(JsonWriter& json, const PackReport& packed, const FindingKin
 std::string packed_json(const WeightReport& report, const PackReport& packed) {
   JsonWriter json;
   json.begin_object();
-  json.key("to").string(
-      to_string(report.gguf != nullptr ? OutputKind::gguf : OutputKind::artifact));
   json.key("artifact_bytes").integer(packed.artifact_bytes);
   json.key("source_bytes").integer(report.source_bytes);
   json.key("weights").integer(report.weights.size());
@@ -142,8 +140,10 @@ std::string packed_json(const WeightReport& report, const PackReport& packed) {
     json.key(kind.name);
     write_findings(json, packed, kind);
   }
-  json.key("gguf");
-  write_gguf(json, report);
+  if (report.gguf != nullptr) {
+    json.key("gguf");
+    write_gguf(json, report);
+  }
   json.end_object();
   return json.take() + "\n";
 }

@@ -67,6 +67,7 @@ int run(const Options& options) {
   const Policy policy = load_policy(options.policy, codecs);
   PlanOptions how{options.allow_unmatched, compress_request(options.compress), kind};
   how.max_shard_bytes = options.max_shard;
+  if (kind == OutputKind::gguf) how.name = "model.gguf";
   const Plan plan = make_plan(checkpoint, policy, how);
   log_warnings(plan);
   log_large_shards(plan, options.max_shard);

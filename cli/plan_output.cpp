@@ -90,8 +90,6 @@ std::string plan_text(const WeightReport& report, const std::string& input, bool
 std::string plan_json(const WeightReport& report) {
   JsonWriter json;
   json.begin_object();
-  json.key("to").string(
-      to_string(report.gguf != nullptr ? OutputKind::gguf : OutputKind::artifact));
   json.key("artifact_bytes").integer(report.artifact_bytes);
   json.key("artifact_bytes_exact").boolean(!report.sizes_are_bounds);
   json.key("source_bytes").integer(report.source_bytes);
@@ -133,8 +131,10 @@ std::string plan_json(const WeightReport& report) {
     json.key("key_values");
     write_key_values(json, *report.checkpoint, report.gguf != nullptr);
   }
-  json.key("gguf");
-  write_gguf(json, report);
+  if (report.gguf != nullptr) {
+    json.key("gguf");
+    write_gguf(json, report);
+  }
   json.end_object();
   return json.take() + "\n";
 }

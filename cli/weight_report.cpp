@@ -131,6 +131,7 @@ WeightReport report_plan(const Plan& plan, const Policy& policy, const Checkpoin
     weight.bytes_are_bound = compression_of(*weight.stored).method != Compression::none;
     weight.compress_given = compress_given(*weight.stored);
     weight.gguf_type = planned.gguf_type;
+    if (plan.gguf) weight.gguf_shape = &checkpoint.tensors()[planned.tensor].weight.shape;
     weight.policy = planned.policy;
     weight.policy_line = planned.policy_place.line;
     if (weight.policy_line != 0) weight.policy_file = policy.file_of(planned.policy_place);

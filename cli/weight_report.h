@@ -22,12 +22,18 @@ struct ReportedWeight {
   bool bytes_are_bound = false;  ///< to be compressed: bytes are the most it can take
   bool compress_given = false;   ///< the command line, no policy, asked to compress or not to
   const GgufType* gguf_type = nullptr;  ///< of the tensor in a GGUF file; null for an artifact
+  const Shape* gguf_shape = nullptr;    ///< with gguf_type
   std::string policy;             ///< pattern that decided the format; "" when none was needed
   std::string policy_file;        ///< that the deciding scheme is in; "" when unknown
   std::uint32_t policy_line = 0;  ///< 0: unknown
   bool fallback = false;          ///< its scheme's codec could not be used
   std::string fallback_reason;    ///< "" when unknown: an artifact does not hold it
 };
+
+/// The weight's shape in the output; of what nothing decodes, rows of bytes in an artifact.
+inline const Shape& shape_of(const ReportedWeight& weight) noexcept {
+  return weight.gguf_shape != nullptr ? *weight.gguf_shape : weight.stored->weight.shape;
+}
 
 /// A file of an artifact in several files.
 struct ReportedShard {

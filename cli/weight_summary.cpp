@@ -140,7 +140,7 @@ std::vector<WeightLine> weight_lines(const WeightReport& report) {
   std::vector<WeightLine> lines;
   for (const ReportedWeight& weight : report.weights) {
     const Weight& logical = weight.stored->weight;
-    lines.push_back({logical.path, describe(weight), logical.shape.to_string(),
+    lines.push_back({logical.path, describe(weight), shape_of(weight).to_string(),
                      elements_of(*weight.stored), weight.bytes});
   }
   return lines;
@@ -198,7 +198,7 @@ void write_weight_fields(JsonWriter& json, const ReportedWeight& weight) {
   const StoredWeight& stored = *weight.stored;
   json.key("path").string(stored.weight.path);
   json.key("shape");
-  write_shape(json, stored.weight.shape);
+  write_shape(json, shape_of(weight));
   json.key("source").string(stored.source);
   json.key("codec").string(stored.codec.id());
   json.key("encoding").string(to_string(stored.form.encoding));

@@ -10,10 +10,25 @@
 #include "gguf_key_plan.h"
 #include "gguf_values.h"
 #include "pieces.h"
+#include "synps/checked.h"
 #include "synps/plan.h"
 #include "value_problems.h"
 
 namespace synps {
+
+std::uint64_t tensor_compare_buffers(const std::vector<SourceTensor>& tensors,
+                                     const CodecRegistry& codecs) {
+  std::uint64_t floats = 0;
+  for (const SourceTensor& tensor : tensors) {
+    const Codec* codec = source_codec(codecs, weight_facts(tensor));
+    if (codec == nullptr) continue;
+    const std::uint64_t piece =
+        largest_piece(tensor.weight, tensor.weight.shape.elements(), codec->row_granule());
+    floats = std::max(floats, saturating_mul(piece, sizeof(float)));
+  }
+  // Of both: values, and a reader's bytes and values of blocks; or bytes that are compared.
+  return saturating_add(saturating_mul(floats, 2 * 3), 2 * kCopyBytes);
+}
 
 auto TensorComparer::compare_bytes(const SourceTensor& source, const SourceTensor& stored)
     -> std::optional<Difference> {

@@ -20,6 +20,10 @@ struct TensorComparison {
                                    ///< is not its source's, or cannot be compared
 };
 
+/// Bytes of the buffers that comparing with these tensors takes.
+std::uint64_t tensor_compare_buffers(const std::vector<SourceTensor>& tensors,
+                                     const CodecRegistry& codecs);
+
 /// Compares tensors of a GGUF file with those of the checkpoint that it was made of, through
 /// buffers that it keeps. For one thread.
 class TensorComparer {

@@ -34,6 +34,14 @@ std::uint64_t planning_bytes(const Plan& plan) noexcept {
   return bytes;
 }
 
+/// What else a GGUF output takes: its header's content, and a buffer that it is written through.
+std::uint64_t memory_of(const GgufPlan& gguf) noexcept {
+  constexpr std::uint64_t kHeaderBuffer = 1u << 16;
+  std::uint64_t bytes = kHeaderBuffer + gguf.tensors.size() * sizeof(std::size_t);
+  for (const PlannedKeyValue& each : gguf.key_values) bytes += sizeof each + heap_bytes(each.key);
+  return bytes;
+}
+
 }  // namespace
 
 std::uint64_t heap_bytes(const std::string& text) noexcept {
@@ -67,6 +75,8 @@ std::uint64_t memory_of(const Checkpoint& checkpoint) noexcept {
   for (const SourceTensor& tensor : checkpoint.tensors())
     bytes += heap_bytes(tensor.weight.path) + heap_bytes(tensor.weight.shape);
   for (const auto& [key, value] : checkpoint.metadata()) bytes += 2 * (key.size() + value.size());
+  for (const SourceKeyValue& each : checkpoint.key_values())
+    bytes += sizeof each + heap_bytes(each.value.key);
   return bytes;
 }
 
@@ -75,6 +85,7 @@ std::uint64_t memory_of(const Plan& plan) noexcept {
   for (const PlannedWeight& planned : plan.weights) bytes += heap_of(planned);
   for (const auto& [key, value] : plan.layout.metadata) bytes += key.size() + value.size();
   for (const PlannedShard& shard : plan.shards) bytes += sizeof shard + memory_of(shard.plan);
+  if (plan.gguf) bytes += memory_of(*plan.gguf);
   return bytes + memory_of(plan.layout.index);
 }
 

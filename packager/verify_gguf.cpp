@@ -7,7 +7,10 @@
 #include <utility>
 
 #include "compare_gguf.h"
+#include "memory_model.h"
+#include "synps/checked.h"
 #include "synps/gguf.h"
+#include "synps/memory.h"
 #include "synps/parallel.h"
 
 namespace synps {
@@ -82,14 +85,27 @@ void check_sequence(std::vector<TensorPair> pairs, const Checkpoint& written,
                       .field = (out + 1)->stored->weight.path});
 }
 
-void compare(const Checkpoint& written, const CodecRegistry& codecs, const VerifyOptions& options,
-             Progress& progress, VerifyReport& report) {
-  const Checkpoint& checkpoint = *options.against;
+MemoryNeed memory_need(const Checkpoint& written, const Checkpoint& checkpoint,
+                       const CodecRegistry& codecs) {
+  std::uint64_t index = memory_of(written) + memory_of(checkpoint);
+  for (const SourceTensor& tensor : written.tensors())
+    index += sizeof(TensorPair) + sizeof(TensorComparison) + sizeof(WeightError) +
+             2 * heap_bytes(tensor.weight.path);
+  MemoryNeed need;
+  need.program_bytes = kProgramMemory;
+  need.index_bytes = round_up_index(index);
+  need.worker_bytes =
+      saturating_add(tensor_compare_buffers(written.tensors(), codecs), kWorkerMemory);
+  return need;
+}
+
+void compare(const Checkpoint& written, const CodecRegistry& codecs, const Checkpoint& checkpoint,
+             unsigned most_workers, Progress& progress, VerifyReport& report) {
   report.problems = compare_key_values(checkpoint, written);
   const std::vector<TensorPair> pairs = pair_tensors(checkpoint, written, report.problems);
   check_sequence(pairs, written, report.problems);
   std::vector<TensorComparison> results(pairs.size());
-  const unsigned workers = worker_count(options.jobs, pairs.size());
+  const unsigned workers = worker_count(most_workers, pairs.size());
   std::vector<TensorComparer> comparers;
   comparers.reserve(workers);
   for (unsigned i = 0; i < workers; ++i)
@@ -127,8 +143,11 @@ VerifyReport verify_gguf(const std::string& path, const CodecRegistry& codecs,
   if (written == nullptr) return report;
   for (const InputFile& file : written->files()) report.bytes += file.size();
   if (options.against == nullptr) return report;
+  const unsigned workers =
+      workers_within(memory_need(*written, *options.against, codecs),
+                     worker_count(options.jobs, ~std::uint64_t{0}), options.max_memory, path);
   Progress progress(options.progress, written->data_bytes() + options.against->data_bytes());
-  compare(*written, codecs, options, progress, report);
+  compare(*written, codecs, *options.against, workers, progress, report);
   return report;
 }
 

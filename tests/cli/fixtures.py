@@ -245,8 +245,54 @@ GGUF_Q8 = """\
 format = "q8_0"
 """
 
+# For GGUF output: a form that the file has no place for, and formats that it has no type for.
+GGUF_OUT = """\
+[myelin]
+formats = ["q8_0", "q4_0"]
+
+[policies."*"]
+dtype = "bf16"
+
+[[policies."*".schemes]]
+format = "keep"
+
+[[policies."blk.*.attn_q.weight".schemes]]
+format = "q5_1"
+
+[policies."output_norm".form]
+residency = "heap"
+
+[[policies."token_embd.weight".schemes]]
+format = "q6_k"
+
+[policies."token_embd"]
+fallback = "bf16"
+"""
+
+GGUF_TERNARY = """\
+[myelin]
+formats = ["f16", "q4_0"]
+
+[[policies."*".schemes]]
+format = "keep"
+
+[[policies."blk.*.attn_q.weight".schemes]]
+format = "ternary"
+
+[policies."blk.0.ffn_up.weight"]
+fallback = "ternary:planes"
+
+[[policies."blk.0.ffn_up.weight".schemes]]
+format = "ternary:tq2_0"
+
+[policies."output_norm".form]
+compress = "zstd"
+"""
+
 POLICIES = {
     "gguf.toml": GGUF,
+    "gguf_out.toml": GGUF_OUT,
+    "gguf_ternary.toml": GGUF_TERNARY,
     "gguf_q8.toml": GGUF_Q8,
     "layered.toml": LAYERED,
     "narrow.toml": NARROW,

@@ -351,12 +351,56 @@ format = "q8_0"
         self.assertTrue(weights["blk.0.attn_q.weight"]["lossless"])
         self.assertFalse(weights["token_embd.weight"]["lossless"])
 
+    def test_gguf_output(self):
+        plan = self.json("plan", "tiny.gguf", "-p", "gguf_out.toml", "--to", "gguf")
+        self.assertEqual(set(plan), PLAN_KEYS | {"key_values", "gguf"})
+        for key in ("resident_bytes", "mapped_bytes", "conversion_bytes"):
+            self.assertIsNone(plan[key])
+        weights = {weight["path"]: weight for weight in plan["weights"]}
+        self.assertEqual(set(weights["output_norm.weight"]), WEIGHT_KEYS | {"type"})
+        self.assertEqual(
+            {path: weight["type"] for path, weight in weights.items()},
+            {"output_norm.weight": "F32", "token_embd.weight": "BF16",
+             "blk.0.attn_q.weight": "Q5_1", "blk.1.attn_q.weight": "Q5_1",
+             "blk.0.ffn_up.weight": "F16", "blk.1.ffn_up.weight": "IQ2_XXS"},
+        )
+        self.assertEqual(weights["blk.1.ffn_up.weight"]["shape"], [12, 256])
+        for key in ("orientation", "residency", "device"):
+            self.assertIsNone(weights["output_norm.weight"][key])
+        self.assertEqual(
+            plan["gguf"],
+            {"version": 3, "source_version": 3, "alignment": 32,
+             "changes": [{"key": "general.file_type", "from": 7, "to": 9},
+                         {"key": "split.count", "from": 0, "to": None},
+                         {"key": "general.quantization_version", "from": None, "to": 2}],
+             "not_carried": [
+                 {"key": "dtype", "value": "bf16", "count": 6, "example": "blk.0.attn_q.weight"},
+                 {"key": "form.residency", "value": "heap", "count": 1,
+                  "example": "output_norm.weight"}]},
+        )
+        self.assertEqual({each["key"]: each["carried"] for each in plan["key_values"]}
+                         ["tokenizer.ggml.tokens"], "key_value")
+        packed = self.json("pack", "tiny.gguf", "-p", "gguf_out.toml", "-o", "out.gguf")
+        self.assertEqual(packed["gguf"], plan["gguf"])
+        self.assertEqual(packed["artifact_bytes"], plan["artifact_bytes"])
+        self.assertEqual(len(self.read("out.gguf")), plan["artifact_bytes"])
+        verified = self.json("verify", "out.gguf", "--against", "tiny.gguf")
+        self.assertEqual((verified["ok"], verified["checksums"]), (True, False))
+        self.assertEqual([weight["codec"] for weight in verified["weights"]],
+                         ["q5_1:q5_1", "f16:f16", "q5_1:q5_1", "keep", "f32:f32", "bf16:bf16"])
+        explained = self.json("explain", "blk.0.attn_q.weight", "-c", "tiny.gguf", "-p",
+                              "gguf_out.toml", "--to", "gguf")
+        stored = explained["weight"]["stored"]
+        self.assertEqual((stored["type"], stored["residency"], stored["bytes"]),
+                         ("Q5_1", None, 3072))
+
     def test_verify(self):
         self.pack()
         alone = self.json("verify", "tiny.synps")
         self.assertEqual(
             alone,
-            {"ok": True, "bytes": len(self.read("tiny.synps")), "problems": [], "weights": []},
+            {"ok": True, "bytes": len(self.read("tiny.synps")), "checksums": True, "problems": [],
+             "weights": []},
         )
         compared = self.json("verify", "tiny.synps", "--against", "tiny.safetensors")
         self.assertEqual([w["path"] for w in compared["weights"]],

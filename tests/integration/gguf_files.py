@@ -53,6 +53,8 @@ UNDECODED = [
     Type.IQ1_M,
     Type.NVFP4,
 ]
+# What both encode.
+GGUF_OUTPUT = [type_ for type_ in QUANTIZED if type_ != Type.MXFP4]
 PLAIN = {np.int8: "i8", np.int16: "i16", np.int32: "i32", np.int64: "i64", np.float64: "f64"}
 ROWS, COLUMNS = 24, 512
 VOCABULARY = [f"token {i} ▁" for i in range(3000)]
@@ -243,6 +245,101 @@ def check_encoding(folder):
         check(entry[: len(expected)] == expected, f"{codec}: other bytes than gguf's")
 
 
+def tensors_of(path):
+    """Tensors as the package reads them, in their order: name, type, ne, bytes."""
+    return [
+        (tensor.name, tensor.tensor_type, [int(n) for n in tensor.shape], tensor.data.tobytes())
+        for tensor in gguf.GGUFReader(path).tensors
+    ]
+
+
+def fields_of(path):
+    """Key-values as the package reads them, in their order: name, types, raw bytes."""
+    return [
+        (field.name, field.types, [part.tobytes() for part in field.parts[1:]])
+        for field in gguf.GGUFReader(path).fields.values()
+        if not field.name.startswith("GGUF.")
+    ]
+
+
+def pack_gguf(folder, path, policy, name="out.gguf"):
+    out = os.path.join(folder, name)
+    plan = synps_json("plan", path, "-p", policy, "--to", "gguf")
+    synps("pack", path, "-p", policy, "-o", out, "--force")
+    check(plan["artifact_bytes"] == os.path.getsize(out), f"{name}: the planned size")
+    verified = synps_json("verify", out, "--against", path)
+    check(verified["ok"] and not verified["checksums"], verified["problems"])
+    return out, plan
+
+
+def check_kept_as_gguf(folder, path):
+    """What the package wrote comes out the same when everything is kept."""
+    policy = write_text(
+        os.path.join(folder, "keep.toml"), '[[policies."*".schemes]]\nformat = "keep"\n'
+    )
+    out, plan = pack_gguf(folder, path, policy)
+    check(tensors_of(out) == tensors_of(path), "kept tensors are not the package's")
+    added = {"general.quantization_version"}
+    dropped = {"split.no", "split.count", "split.tensors.count"}
+    check(
+        {change["key"] for change in plan["gguf"]["changes"]} <= added | dropped,
+        plan["gguf"]["changes"],
+    )
+    kept = [field for field in fields_of(out) if field[0] not in added]
+    check(kept == [f for f in fields_of(path) if f[0] not in dropped], "key-values differ")
+    return out
+
+
+def check_gguf_output(folder):
+    """Every tensor that synps quantizes is what the package quantizes; all else is untouched."""
+    random = np.random.default_rng(6)
+    path = os.path.join(folder, "source-F16.gguf")
+    sample = Sample(path)
+    weights = random.standard_normal((40, 512)).astype(np.float16)
+    weights[3] = 0
+    sample.add("z.matrix", weights, Type.F16, "f16", weights)
+    norm = random.standard_normal(512).astype(np.float32)
+    sample.add("norm", norm, None, "f32")
+    other = random.standard_normal((7, 256)).astype(np.float16)
+    sample.add("a.matrix", other, Type.F16, "f16", other)
+    sample.writer.add_file_type(gguf.LlamaFileType.MOSTLY_F16)
+    sample.add_keys()
+    sample.write()
+    numbers = {type_: gguf.LlamaFileType[f"MOSTLY_{type_.name}"] for type_ in GGUF_OUTPUT if type_ != Type.F32}
+    numbers[Type.F32] = gguf.LlamaFileType.ALL_F32
+    for type_ in GGUF_OUTPUT:
+        codec = QUANTIZED[type_]
+        text = (
+            '[myelin]\nformats = ["f16"]\n[[policies."*".schemes]]\nformat = "keep"\n'
+            f'[[policies."*.matrix".schemes]]\nformat = "{codec}"\n'
+        )
+        policy = write_text(os.path.join(folder, "out.toml"), text)
+        out, _ = pack_gguf(folder, path, policy, f"out-{type_.name}.gguf")
+        found = tensors_of(out)
+        check([each[0] for each in found] == ["z.matrix", "norm", "a.matrix"], "the order")
+        for (name, found_type, ne, bytes_), source in zip(found, (weights, norm, other)):
+            wanted = Type.F32 if name == "norm" else type_
+            check(found_type == wanted, f"{name}: type {found_type}")
+            check(ne == list(reversed(source.shape)), f"{name}: ne {ne}")
+            expected = quants.quantize(source.astype(np.float32), wanted).tobytes()
+            check(bytes_ == expected, f"{codec}: {name} is not what gguf quantizes")
+        own = ("general.file_type", "general.quantization_version")
+        check(
+            [f for f in fields_of(out) if f[0] not in own]
+            == [f for f in fields_of(path) if f[0] not in own],
+            f"{codec}: key-values differ",
+        )
+        values = own_key_values(out)
+        check(values["general.file_type"] == (Value.UINT32, numbers[type_]), codec)
+        quantized = type_ not in (Type.F32, Type.F16, Type.BF16)
+        check(
+            values.get("general.quantization_version")
+            == ((Value.UINT32, gguf.GGML_QUANT_VERSION) if quantized else None),
+            f"{codec}: quantization_version",
+        )
+    return len(GGUF_OUTPUT)
+
+
 def check_split(folder):
     """A checkpoint in parts, as the package cuts it, is the checkpoint in one file."""
     random = np.random.default_rng(4)
@@ -253,6 +350,14 @@ def check_split(folder):
     parts = sorted(name for name in os.listdir(folder) if name.startswith("split-"))
     check(len(parts) > 2, f"parts: {parts}")
     check_tensors(sample, folder, os.path.join(folder, parts[1]))
+    joined = pack_gguf(
+        folder,
+        os.path.join(folder, parts[1]),
+        write_text(os.path.join(folder, "k.toml"), '[[policies."*".schemes]]\nformat = "keep"\n'),
+        "joined.gguf",
+    )[0]
+    pieces = [each for part in parts for each in tensors_of(os.path.join(folder, part))]
+    check(tensors_of(joined) == pieces, "joined parts are not the parts")
     os.remove(os.path.join(folder, parts[2]))
     failed = synps("inspect", os.path.join(folder, parts[0]), expect=3)
     check(parts[2] in failed.stderr, failed.stderr)
@@ -315,10 +420,15 @@ def main(arguments):
     check_keys(sample.path)
     artifact, compared = check_tensors(sample, folder, sample.path)
     check_carried(artifact)
+    check_kept_as_gguf(folder, sample.path)
+    written = check_gguf_output(folder)
     check_encoding(folder)
     check_split(folder)
     check_one_policy_for_both(folder)
-    print(f"{len(sample.raw)} tensors as the gguf package wrote them, {compared} decoded alike")
+    print(
+        f"{len(sample.raw)} tensors as the gguf package wrote them, {compared} decoded alike; "
+        f"{written} types written as GGUF as the package quantizes them"
+    )
     return 0
 
 
