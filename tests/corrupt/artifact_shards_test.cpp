@@ -289,7 +289,7 @@ TEST_CASE("flipped bits in a shard are told with the shard") {
   CHECK(shards.problem().file == shards.two());
 }
 
-TEST_CASE("a million problems are told as a few") {
+TEST_CASE("two hundred thousand problems are told as a few") {
   const Shards shards;
   ArtifactShards many = shards.index_of;
   for (int i = 0; i < 200'000; ++i) many.entries.push_back({"x" + std::to_string(i), 0});
