@@ -17,7 +17,7 @@ namespace {
 using namespace synps::testing;
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t kLimit = 6'000;
+constexpr std::uint64_t kLimit = 3'500;
 
 /// Tensors in an order that is not that of their names, and a key that is no part's own.
 GgufBuilder checkpoint_builder() {
@@ -149,7 +149,7 @@ TEST_CASE("parts of parts: the keys of the checkpoint's own cut are replaced") {
   const std::string output = elsewhere.file("out.gguf");
   PlanOptions options;
   options.output = OutputKind::gguf;
-  options.max_shard_bytes = 3'000;
+  options.max_shard_bytes = 2'000;
   options.name = "out.gguf";
   const Plan plan = make_plan(parts, keep_all(), options);
   REQUIRE(plan.shards.size() > count);
