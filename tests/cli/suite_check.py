@@ -74,6 +74,7 @@ class Check(CliTest):
                 for name, text in {**bad.files, "bad.toml": bad.text}.items():
                     self.write(name, text)
                 given = ["-p", "bad.toml", *([bad.weights] if bad.weights else [])]
+                given += ["--to", bad.to] if bad.to else []
                 result = self.synps("check", *given)
                 self.assertEqual((result.code, result.err), (bad.code, ""), result.out)
                 flat = " ".join(result.out.split())
