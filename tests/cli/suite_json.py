@@ -10,7 +10,7 @@ from support import CliTest
 PLAN_KEYS = {
     "artifact_bytes", "artifact_bytes_exact", "source_bytes", "resident_bytes", "mapped_bytes",
     "conversion_bytes", "fits", "pack_memory", "compressed", "bits_per_weight", "source_bits_per_weight",
-    "codecs", "fallbacks", "weights", "values",
+    "shards", "shard_index", "codecs", "fallbacks", "weights", "values",
 }
 WEIGHT_KEYS = {
     "path", "shape", "source", "codec", "encoding", "order", "orientation", "residency", "compress",
@@ -95,12 +95,36 @@ class Json(CliTest):
         packed = self.pack()
         self.assertEqual(
             set(packed),
-            {"artifact_bytes", "source_bytes", "weights", "compressed", "codecs", "fallbacks",
-             "underflow", "overflow"},
+            {"artifact_bytes", "source_bytes", "weights", "compressed", "shards", "shard_index",
+             "codecs", "fallbacks", "underflow", "overflow"},
         )
         self.assertIsNone(packed["compressed"])
         self.assertEqual(packed["weights"], len(fixtures.tiny_tensors()))
         self.assertEqual((packed["underflow"], packed["overflow"]), ([], []))
+
+    def test_shards(self):
+        command = ["tiny.safetensors", "-p", "mixed.toml", "-o", "set.synps",
+                   "--max-shard-size", "50KB"]
+        planned = self.json("pack", *command, "--dry-run")
+        packed = self.json("pack", *command)
+        for key in ("artifact_bytes", "shards", "shard_index"):
+            self.assertEqual(packed[key], planned[key])
+        files = [*packed["shards"], packed["shard_index"]]
+        for file in files:
+            self.assertEqual(set(file), {"file", "bytes", "weights"})
+            self.assertEqual(file["bytes"], len(self.read(file["file"])))
+        self.assertEqual(packed["artifact_bytes"], sum(file["bytes"] for file in files))
+        index = packed["shard_index"]["file"]
+        self.assertEqual(packed["shard_index"]["weights"], packed["weights"])
+        seen = self.json("inspect", index)
+        self.assertEqual(seen["shards"], packed["shards"])
+        for number, shard in enumerate(packed["shards"]):
+            mine = [weight for weight in seen["weights"] if weight["shard"] == number]
+            self.assertEqual(len(mine), shard["weights"])
+            alone = self.json("inspect", shard["file"])
+            self.assertEqual(alone["weights"],
+                             [{k: v for k, v in w.items() if k != "shard"} for w in mine])
+        self.assertIs(self.json("verify", index, "--against", "tiny.safetensors")["ok"], True)
 
     def test_compressed(self):
         plan = self.json("plan", "tiny.safetensors", "-p", "mixed.toml", "--compress", "zstd:5")

@@ -166,8 +166,7 @@ TEST_CASE("a name that no part can have is refused") {
   options.output = OutputKind::gguf;
   options.max_shard_bytes = kLimit;
   options.name = "out.bin";
-  const auto problems =
-      problems_of([&] { make_plan(checkpoint, matrices_as("q8_0"), options); });
+  const auto problems = problems_of([&] { make_plan(checkpoint, matrices_as("q8_0"), options); });
   REQUIRE(problems.size() == 1);
   CHECK(problems[0].code == ErrorCode::usage);
 }
