@@ -71,7 +71,7 @@ class Comparer {
 
   std::optional<Difference> bytes();
   std::optional<Difference> values(const Codec& source_codec, const Codec& stored_codec,
-                                   WeightError& error);
+                                   const std::optional<FoldedScale>& scale, WeightError& error);
 
  private:
   const Checkpoint& checkpoint_;
@@ -103,6 +103,7 @@ std::optional<Difference> Comparer::bytes() {
 }
 
 std::optional<Difference> Comparer::values(const Codec& source_codec, const Codec& codec,
+                                           const std::optional<FoldedScale>& scale,
                                            WeightError& error) {
   StoredReader reader(artifact_, stored_, codec);
   SourceReader source_reader;
@@ -116,7 +117,7 @@ std::optional<Difference> Comparer::values(const Codec& source_codec, const Code
     const std::span<float> source = source_buffer.take(piece.elements());
     const std::span<float> stored = stored_buffer.take(piece.elements());
     ValueReport narrowing;  // told when packing; here it shows as an error of values
-    source_reader.read(checkpoint_, tensor_, source_codec, piece, source, narrowing);
+    source_reader.read(checkpoint_, tensor_, source_codec, scale, piece, source, narrowing);
     reader.read(piece, stored);
     for (std::size_t i = 0; i < source.size(); ++i) {
       sums.add(source[i], stored[i]);
@@ -150,9 +151,10 @@ bool stores_same_blocks(const StoredWeight& stored, const SourceTensor& tensor) 
 
 /// Compares what the stored encoding allows: its bytes, where they are the source's, or values.
 /// Throws Error(package) or Error(artifact) where neither can be had.
-std::optional<Difference> compare_with(Comparer& comparer, const SourceTensor& tensor,
-                                       const CodecRegistry& codecs, const ArtifactReader& artifact,
-                                       const StoredWeight& stored, WeightError& error) {
+std::optional<Difference> compare_with(Comparer& comparer, const Checkpoint& checkpoint,
+                                       const SourceTensor& tensor, const CodecRegistry& codecs,
+                                       const ArtifactReader& artifact, const StoredWeight& stored,
+                                       WeightError& error) {
   const Codec* source = source_codec(codecs, weight_facts(tensor));
   const Codec* codec = require_stored_codec(codecs, stored, artifact.path());
   error.compared = codec != nullptr && source != nullptr;
@@ -160,16 +162,19 @@ std::optional<Difference> compare_with(Comparer& comparer, const SourceTensor& t
   if (packed_source ? stores_same_blocks(stored, tensor) : stored_as_source(stored)) {
     std::optional<Difference> difference = comparer.bytes();
     // Only for how far it is off: equal values do not make unequal bytes equal.
-    if (difference && error.compared) comparer.values(*source, *codec, error);
+    if (difference && error.compared) comparer.values(*source, *codec, std::nullopt, error);
     return difference;
   }
+  const bool folded = stored.scale && stored.scale->folded;
+  const auto scale = folded ? folded_scale(checkpoint, tensor, codecs) : std::nullopt;
+  if (folded && !scale) error.compared = false;
   if (!error.compared)
     throw Error({.code = ErrorCode::artifact,
                  .file = artifact.path(),
                  .what = "nothing here decodes this weight, to compare it",
                  .field = stored.weight.path,
                  .found = stored.codec.id()});
-  return comparer.values(*source, *codec, error);
+  return comparer.values(*source, *codec, scale, error);
 }
 
 }  // namespace
@@ -182,7 +187,8 @@ WeightComparison compare_weight(const Checkpoint& checkpoint, const SourceTensor
   result.error.lossless = stored.lossless;
   Comparer comparer(checkpoint, tensor, artifact, stored, progress);
   try {
-    const auto difference = compare_with(comparer, tensor, codecs, artifact, stored, result.error);
+    const auto difference =
+        compare_with(comparer, checkpoint, tensor, codecs, artifact, stored, result.error);
     result.error.exact = !difference.has_value();
     if (difference && stored.lossless)
       result.problems.push_back(difference_problem(artifact, stored, *difference));
