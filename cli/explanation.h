@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "synps/checkpoint.h"
+#include "synps/companion_scale.h"
 #include "synps/form.h"
 #include "synps/policy.h"
 
@@ -39,6 +40,7 @@ struct Explanation {
   bool bytes_are_bound = false;        ///< with bytes: compressed, and the most it can take
   WeightForm form;                     ///< with bytes
   bool lossless = true;                ///< with bytes
+  std::optional<StoredScale> scale;    ///< of the weight in the checkpoint, as the artifact says it
   std::optional<Support> support;      ///< of the scheme's codec; none where nothing is encoded
 };
 
@@ -50,7 +52,8 @@ Explanation explain_value(const Policy& policy, Value value, const Checkpoint* c
 
 /// The same for a weight of a checkpoint, without its groups. Throws Error(policy) when the
 /// policies disagree.
-Explanation explain_weight(const Policy& policy, const SourceTensor& tensor,
+Explanation explain_weight(const Policy& policy, const Checkpoint& checkpoint,
+                           const SourceTensor& tensor,
                            const std::optional<CompressRequest>& compress = {});
 
 /// Throws Error(limit) when nothing is left of the steps for finding a group's members.

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "key_values.h"
+#include "scale_notes.h"
 #include "synps/error.h"
 #include "synps/json_writer.h"
 #include "text.h"
@@ -71,6 +72,7 @@ std::string plan_text(const WeightReport& report, const std::string& input, bool
   out += "\n" + codec_totals_text(report, width);
   if (const std::string fallbacks = fallbacks_text(report, width); !fallbacks.empty())
     out += "\n" + fallbacks;
+  if (const std::string scales = scales_text(report, width); !scales.empty()) out += "\n" + scales;
   out += "\n" + weight_table(weight_lines(report), all, width);
   out += values_text(*report.values);
   if (report.checkpoint != nullptr) out += key_values_text(*report.checkpoint);

@@ -6,6 +6,7 @@
 #include "packed_schemes.h"
 #include "synps/checkpoint.h"
 #include "synps/error.h"
+#include "synps/policy.h"
 #include "tensor_names.h"
 
 namespace synps {
@@ -50,7 +51,8 @@ std::string fitting_shapes(const Shape& weight) {
 
 /// "keep" for what the fault is about, as a policy to paste.
 std::string keep_hint(std::string_view path) {
-  return fmt::format("format = \"keep\" under {}", quote(path));
+  return fmt::format("[[policies.{}.schemes]] with format = \"keep\"",
+                     toml_quoted_key(PathPattern::literal(path)));
 }
 
 std::string_view module_of(const Checkpoint& checkpoint, const CheckpointFault& fault) {
@@ -118,7 +120,7 @@ void say_what_fits(const Checkpoint& checkpoint, const CheckpointFault& fault, P
   }
   problem.hint = "repair the checkpoint, or keep the tensors as they are: ";
   problem.hint += keep_hint(tensor(0).path);
-  if (fault.tensors.size() > 1) problem.hint += " and " + quote(tensor(1).path);
+  if (fault.tensors.size() > 1) problem.hint += ", and the same for " + quote(tensor(1).path);
 }
 
 }  // namespace

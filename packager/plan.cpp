@@ -160,7 +160,7 @@ void Planner::add(std::size_t index, const WeightResolution& resolution) {
   stored.form = resolve_packed_form(resolution.form, !unchanged, stored.codec.id(),
                                     empty ? Compression::none : resolution.form.compress.method);
 
-  plan_.source_bytes += tensor.bytes;
+  plan_.source_bytes += planned.source_bytes;
   plan_.weights.push_back(std::move(planned));
   contents_.weights.push_back(std::move(stored));
 }
