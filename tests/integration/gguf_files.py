@@ -7,6 +7,7 @@ key-value with what the package says. Run by test_gguf.py, in an environment tha
 
 import json
 import os
+import struct
 import sys
 
 import gguf
