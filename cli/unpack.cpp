@@ -31,6 +31,8 @@ struct Options {
   std::string artifact;
   std::string output;
   std::vector<std::string> packages;
+  unsigned jobs = 0;
+  std::uint64_t max_memory = 0;
   bool force = false;
   bool json = false;
 };
@@ -61,6 +63,8 @@ UnpackReport unpack_with_progress(const Options& options, const CodecRegistry& c
   ProgressBar bar("unpacking", quiet);
   UnpackOptions how;
   how.replace = options.force;
+  how.jobs = options.jobs;
+  how.max_memory = options.max_memory;
   how.progress = [&bar](std::uint64_t done, std::uint64_t total) {
     return bar.update(done, total);
   };
@@ -90,6 +94,8 @@ Command make_unpack(CLI::App& program, const CommonOptions& common) {
       ->required();
   command->add_flag("-f,--force", options->force, "Replace an output that exists");
   add_package_option(*command, options->packages);
+  add_jobs_option(*command, options->jobs);
+  add_max_memory_option(*command, options->max_memory);
   add_json_option(*command, options->json);
   return {command, [options, &common] { return run(*options, common); }};
 }

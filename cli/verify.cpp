@@ -33,6 +33,7 @@ struct Options {
   std::string against;
   std::vector<std::string> packages;
   unsigned jobs = 0;
+  std::uint64_t max_memory = 0;
   bool all = false;
   bool json = false;
 };
@@ -44,6 +45,7 @@ VerifyReport verify_with_progress(const Options& options, const CodecRegistry& c
   VerifyOptions how;
   how.against = checkpoint ? &*checkpoint : nullptr;
   how.jobs = options.jobs;
+  how.max_memory = options.max_memory;
   how.progress = [&bar](std::uint64_t done, std::uint64_t total) {
     return bar.update(done, total);
   };
@@ -100,6 +102,7 @@ Command make_verify(CLI::App& program, const CommonOptions& common) {
       ->type_name("CHECKPOINT");
   add_package_option(*command, options->packages);
   add_jobs_option(*command, options->jobs);
+  add_max_memory_option(*command, options->max_memory);
   add_all_option(*command, options->all);
   add_json_option(*command, options->json);
   return {command, [options, &common] { return run(*options, common); }};

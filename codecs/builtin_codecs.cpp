@@ -1,5 +1,6 @@
 #include "synps/builtin_codecs.h"
 
+#include <mutex>
 #include <utility>
 
 #include "bf16.h"
@@ -12,6 +13,7 @@
 #include "f8_e5m2fnuz.h"
 #include "iq4_nl.h"
 #include "iq4_xs.h"
+#include "kernel_choice.h"
 #include "mxfp4.h"
 #include "q2_k.h"
 #include "q3_k.h"
@@ -67,9 +69,19 @@ std::vector<std::shared_ptr<const Codec>> make_codecs(CodePath path) {
   };
 }
 
+void choose_kernels() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    trust_avx512_if([] {
+      return kernels_agree(make_codecs(CodePath::fast), make_codecs(CodePath::reference));
+    });
+  });
+}
+
 }  // namespace
 
 std::vector<std::shared_ptr<const Codec>> make_builtin_codecs() {
+  choose_kernels();
   return make_codecs(CodePath::fast);
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cassert>
 #include <cstdint>
 #include <span>
@@ -43,6 +44,9 @@ class DenseCodec final : public Codec {
     return columns * sizeof(Bits);
   }
   std::uint64_t row_granule() const noexcept override { return 1; }
+  bool stores_native_f32() const noexcept override {
+    return std::endian::native == std::endian::little && info_.dense_dtype == DType::f32;
+  }
 
   void encode(const Piece& piece, std::span<const float> values, const Analysis*,
               std::span<const std::span<std::byte>> out, ValueReport& report) const override {

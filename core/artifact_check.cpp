@@ -212,6 +212,13 @@ void ArtifactReader::check_chunks(unsigned jobs, const std::function<void(std::u
   for (auto& [chunk, found] : damage) problems.insert(problems.end(), found.begin(), found.end());
 }
 
+std::vector<Problem> ArtifactReader::check_values(
+    const std::function<void(std::uint64_t)>& progress, unsigned jobs) const {
+  std::vector<Problem> problems;
+  check_sums(jobs, progress, problems);
+  return problems;
+}
+
 std::vector<Problem> ArtifactReader::check_all(const CodecRegistry* codecs,
                                                const std::function<void(std::uint64_t)>& progress,
                                                unsigned jobs) const {

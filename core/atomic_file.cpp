@@ -14,6 +14,9 @@ namespace {
 constexpr std::size_t kLongestKeptName = 200;  // bytes; file systems allow 255
 constexpr int kLockAttempts = 100;
 
+/// Bytes after which the disk is told to begin: few calls, and little left for the end.
+constexpr std::uint64_t kStartSyncBytes = 32u << 20;
+
 struct SplitPath {
   std::string directory;  // with its slash; empty for the working folder
   std::string name;
@@ -193,6 +196,12 @@ void AtomicFile::truncate(std::uint64_t size) {
 
 void AtomicFile::write(std::uint64_t offset, std::span<const std::byte> bytes) {
   write_fully(*os_, descriptor_, path_, offset, bytes);
+  // The disk works while the workers do. What goes wrong there, sync() tells.
+  const std::uint64_t before = unsynced_.fetch_add(bytes.size(), std::memory_order_relaxed);
+  if (before < kStartSyncBytes && before + bytes.size() >= kStartSyncBytes) {
+    unsynced_.store(0, std::memory_order_relaxed);
+    os_->start_sync(descriptor_);
+  }
 }
 
 void AtomicFile::read(std::uint64_t offset, std::span<std::byte> out) const {

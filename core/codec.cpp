@@ -31,6 +31,10 @@ std::unique_ptr<Analysis> Codec::begin_analysis(const Weight& /*weight*/) const 
   return nullptr;
 }
 
+bool Codec::stores_native_f32() const noexcept {
+  return false;
+}
+
 std::unique_ptr<Encoder> Codec::make_encoder() const {
   return nullptr;
 }

@@ -153,6 +153,10 @@ int Os::sync(int descriptor) {
   return result_of(::fsync(descriptor));
 }
 
+int Os::start_sync(int descriptor) {
+  return result_of(::sync_file_range(descriptor, 0, 0, SYNC_FILE_RANGE_WRITE));
+}
+
 int Os::lock(int descriptor) {
   return result_of(::flock(descriptor, LOCK_EX | LOCK_NB));
 }

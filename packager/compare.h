@@ -1,11 +1,17 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
+#include <vector>
 
+#include "buffer.h"
 #include "progress.h"
+#include "source_reader.h"
+#include "stored_reader.h"
 #include "synps/artifact_reader.h"
 #include "synps/checkpoint.h"
 #include "synps/codec_registry.h"
+#include "synps/component_reader.h"
 #include "synps/verify.h"
 
 namespace synps {
@@ -17,10 +23,53 @@ struct WeightComparison {
                                   ///< that cannot be compared
 };
 
-/// Compares every value of a stored weight with its source of the same shape, dtype and encoding,
-/// in flat order and bounded memory. Throws Error(io), and Cancelled.
-WeightComparison compare_weight(const Checkpoint& checkpoint, const SourceTensor& tensor,
-                                const ArtifactReader& artifact, const StoredWeight& stored,
-                                const CodecRegistry& codecs, Progress& progress);
+/// Bytes of the buffers that comparing these weights takes.
+std::uint64_t compare_buffers(const std::vector<StoredWeight>& weights,
+                              const CodecRegistry& codecs);
+
+/// Compares weights through buffers that it keeps. For one thread.
+class WeightComparer {
+ public:
+  WeightComparer(const Checkpoint& checkpoint, const ArtifactReader& artifact,
+                 const CodecRegistry& codecs, Progress& progress)
+      : checkpoint_(checkpoint),
+        artifact_(artifact),
+        codecs_(codecs),
+        progress_(progress),
+        stored_reader_(artifact),
+        bytes_reader_(artifact) {}
+
+  /// Compares every value of a stored weight with its source of the same shape, dtype and
+  /// encoding, in flat order. Throws Error(io), and Cancelled.
+  WeightComparison compare(const SourceTensor& tensor, const StoredWeight& stored);
+
+ private:
+  /// The first place where stored and source differ.
+  struct Difference {
+    std::string where;
+    std::string stored;
+    std::string source;
+  };
+
+  std::optional<Difference> compare_what_can_be(const SourceTensor& tensor,
+                                                const StoredWeight& stored, WeightError& error);
+  std::optional<Difference> compare_bytes(const SourceTensor& tensor, const StoredWeight& stored);
+  std::optional<Difference> compare_values(const SourceTensor& tensor, const StoredWeight& stored,
+                                           const Codec& source_codec, const Codec& codec,
+                                           const std::optional<FoldedScale>& scale,
+                                           WeightError& error);
+  Problem difference_problem(const StoredWeight& stored, const Difference& difference) const;
+
+  const Checkpoint& checkpoint_;
+  const ArtifactReader& artifact_;
+  const CodecRegistry& codecs_;
+  Progress& progress_;
+  StoredReader stored_reader_;
+  ComponentReader bytes_reader_;
+  SourceReader source_reader_;
+  Buffer<std::byte> stored_bytes_;
+  Buffer<float> source_values_;
+  Buffer<float> stored_values_;
+};
 
 }  // namespace synps

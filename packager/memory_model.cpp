@@ -86,6 +86,18 @@ std::uint64_t memory_of(const Plan& plan) noexcept {
   return bytes + memory_of(plan.layout.index);
 }
 
+std::uint64_t memory_of(const ArtifactReader& artifact) noexcept {
+  // The index is mapped, copied for the parser, and becomes the parser's strings and nodes; so does
+  // the header, but for the mapping.
+  constexpr std::uint64_t kParsed = 4;
+  return memory_of(artifact.index()) + kParsed * artifact.index_bytes() +
+         2 * artifact.header_bytes();
+}
+
+std::uint64_t inflater_bytes(const ArtifactIndex& index) noexcept {
+  return index.has_compressed() ? kInflaterBytes : 0;
+}
+
 std::uint64_t round_up_index(std::uint64_t bytes) noexcept {
   return (bytes / kIndexStep + 1) * kIndexStep;
 }

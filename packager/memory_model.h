@@ -4,6 +4,7 @@
 #include <string>
 
 #include "synps/artifact_index.h"
+#include "synps/artifact_reader.h"
 #include "synps/checkpoint.h"
 #include "synps/plan.h"
 
@@ -16,6 +17,15 @@ inline constexpr std::uint64_t kProgramMemory = 12u << 20;
 
 /// Of a worker beside its buffers: stack, hashers, the allocator's arena.
 inline constexpr std::uint64_t kWorkerMemory = 256u << 10;
+
+/// Of a worker that checks chunks against their digests.
+inline constexpr std::uint64_t kCheckBytes = 256u << 10;
+
+/// Of a reader that inflates: zstd's own, a window, the planes of a segment, and a segment.
+inline constexpr std::uint64_t kInflaterBytes = 4u << 20;
+
+/// Of a worker that checks chunks, for those that are compressed.
+std::uint64_t inflater_bytes(const ArtifactIndex& index) noexcept;
 
 /// Memory of index entries, and of tensors and planned weights, is counted up to a multiple of
 /// this.
@@ -30,6 +40,9 @@ std::uint64_t heap_bytes(const StoredWeight& weight) noexcept;
 std::uint64_t memory_of(const ArtifactIndex& index) noexcept;
 std::uint64_t memory_of(const Checkpoint& checkpoint) noexcept;
 std::uint64_t memory_of(const Plan& plan) noexcept;
+
+/// Of an open artifact, what it took to open it included.
+std::uint64_t memory_of(const ArtifactReader& artifact) noexcept;
 
 std::uint64_t round_up_index(std::uint64_t bytes) noexcept;
 

@@ -19,6 +19,7 @@
 #include "synps/memory.h"
 #include "synps/parallel.h"
 #include "value_problems.h"
+#include "work_units.h"
 
 namespace synps {
 namespace {
@@ -87,7 +88,9 @@ class Packer {
   void make_workers(std::uint64_t units);
   void run(std::uint64_t units, const std::function<void(PackWorker&, std::uint64_t)>& task);
   void pack_analysed(std::span<const std::size_t> weights);
-  void encode_unit(PackWorker& worker, const PackUnits::Unit& unit, const Analysis* analysis);
+  WorkUnits units_of(std::span<const std::size_t> weights) const;
+  void encode_unit(PackWorker& worker, std::size_t weight, std::uint64_t unit,
+                   const Analysis* analysis);
   void refuse_values() const;
 
   const Checkpoint& checkpoint_;
@@ -116,10 +119,12 @@ void Packer::run(std::uint64_t units, const std::function<void(PackWorker&, std:
 }
 
 void Packer::write_weights() {
-  const PackUnits units(plan_, others(plan_, analysed_));
+  const std::vector<std::size_t> weights = others(plan_, analysed_);
+  const WorkUnits units = units_of(weights);
   make_workers(std::max<std::uint64_t>(units.count(), analysed_.size()));
-  run(units.count(), [&](PackWorker& worker, std::uint64_t unit) {
-    encode_unit(worker, units.at(unit), nullptr);
+  run(units.count(), [&](PackWorker& worker, std::uint64_t number) {
+    const WorkUnits::Unit unit = units.at(number);
+    encode_unit(worker, weights[unit.item], unit.number, nullptr);
   });
   const std::span<const std::size_t> analysed(analysed_);
   for (std::size_t at = 0; at < analysed.size(); at += kAnalysesAtOnce)
@@ -136,19 +141,25 @@ void Packer::pack_analysed(std::span<const std::size_t> weights) {
     analyses[i] = planned.codec->begin_analysis(plan_.stored(planned).weight);
     worker.analyse(planned, *analyses[i]);
   });
-  const PackUnits units(plan_, {weights.begin(), weights.end()});
+  const WorkUnits units = units_of(weights);
   run(units.count(), [&](PackWorker& worker, std::uint64_t number) {
-    const PackUnits::Unit unit = units.at(number);
-    const auto at = std::lower_bound(weights.begin(), weights.end(), unit.weight);
-    encode_unit(worker, unit, analyses[static_cast<std::size_t>(at - weights.begin())].get());
+    const WorkUnits::Unit unit = units.at(number);
+    encode_unit(worker, weights[unit.item], unit.number, analyses[unit.item].get());
   });
 }
 
-void Packer::encode_unit(PackWorker& worker, const PackUnits::Unit& unit,
+WorkUnits Packer::units_of(std::span<const std::size_t> weights) const {
+  WorkUnits units;
+  units.reserve(weights.size());
+  for (const std::size_t i : weights) units.add(pack_units(plan_, plan_.weights[i]));
+  return units;
+}
+
+void Packer::encode_unit(PackWorker& worker, std::size_t weight, std::uint64_t unit,
                          const Analysis* analysis) {
-  const PlannedWeight& planned = plan_.weights[unit.weight];
+  const PlannedWeight& planned = plan_.weights[weight];
   if (planned.copied) {
-    worker.copy(planned, unit.number);
+    worker.copy(planned, unit);
     return;
   }
   ValueReport values;
@@ -157,12 +168,12 @@ void Packer::encode_unit(PackWorker& worker, const PackUnits::Unit& unit,
   } else {
     const StoredWeight& stored = plan_.stored(planned);
     const std::uint64_t size = unit_elements(stored, *planned.codec);
-    const std::uint64_t begin = unit.number * size;
+    const std::uint64_t begin = unit * size;
     const std::uint64_t end = begin + std::min(size, stored.weight.shape.elements() - begin);
     worker.encode(planned, begin, end, analysis, values);
   }
   const std::lock_guard lock(values_mutex_);
-  values_[unit.weight].merge(values);
+  values_[weight].merge(values);
 }
 
 void Packer::refuse_values() const {

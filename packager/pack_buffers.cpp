@@ -36,7 +36,8 @@ PackBuffers buffers_of(const StoredWeight& stored, const PlannedWeight& planned,
       largest_piece(stored.weight, unit_elements(stored, codec), codec.row_granule());
   // An analysis takes any piece, perhaps larger ones than the codec.
   const std::uint64_t most = std::max(piece, std::min(elements, kPieceElements));
-  buffers.source = dense_bytes(stored.weight.dtype, most);
+  if (!planned.source_codec->stores_native_f32())
+    buffers.source = dense_bytes(stored.weight.dtype, most);
   buffers.values = saturating_mul(most, sizeof(float));
   if (planned.scale) buffers.scales = scale_numbers(stored.weight.shape, planned.scale->form, most);
   place_windows(stored, codec, places);

@@ -1,34 +1,12 @@
 #include "pack_units.h"
 
-#include <algorithm>
-#include <utility>
-
 #include "pieces.h"
 
 namespace synps {
-namespace {
-
-std::uint64_t units_of(const Plan& plan, const PlannedWeight& planned) {
+std::uint64_t pack_units(const Plan& plan, const PlannedWeight& planned) {
   const StoredWeight& stored = plan.stored(planned);
   if (planned.copied) return stored.components.front().chunks();
-  const std::uint64_t elements = stored.weight.shape.elements();
-  const std::uint64_t unit = unit_elements(stored, *planned.codec);
-  return elements / unit + (elements % unit != 0 ? 1 : 0);
-}
-
-}  // namespace
-
-PackUnits::PackUnits(const Plan& plan, std::vector<std::size_t> weights)
-    : weights_(std::move(weights)) {
-  ends_.reserve(weights_.size());
-  std::uint64_t end = 0;
-  for (const std::size_t i : weights_) ends_.push_back(end += units_of(plan, plan.weights[i]));
-}
-
-PackUnits::Unit PackUnits::at(std::uint64_t unit) const {
-  const auto end = std::upper_bound(ends_.begin(), ends_.end(), unit);
-  const std::uint64_t begin = end == ends_.begin() ? 0 : *std::prev(end);
-  return {weights_[static_cast<std::size_t>(end - ends_.begin())], unit - begin};
+  return units_of_elements(stored, *planned.codec);
 }
 
 bool is_one_piece(const Plan& plan, const PlannedWeight& planned) {

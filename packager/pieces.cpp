@@ -65,6 +65,12 @@ std::uint64_t unit_elements(const StoredWeight& weight, const Codec& codec) {
                        vector_row(codec, weight.weight.shape.elements()));
 }
 
+std::uint64_t units_of_elements(const StoredWeight& weight, const Codec& codec) {
+  const std::uint64_t elements = weight.weight.shape.elements();
+  const std::uint64_t unit = unit_elements(weight, codec);
+  return elements / unit + (elements % unit != 0 ? 1 : 0);
+}
+
 std::uint64_t unit_byte(const StoredWeight& weight, const Codec& codec, std::size_t component,
                         std::uint64_t at) {
   const Shape& shape = weight.weight.shape;

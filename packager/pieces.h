@@ -50,6 +50,9 @@ std::uint64_t unit_elements(const StoredWeight& weight, std::uint64_t granule,
                             std::uint64_t vector_row = kVectorRow);
 std::uint64_t unit_elements(const StoredWeight& weight, const Codec& codec);
 
+/// Units that a weight has of unit_elements() each.
+std::uint64_t units_of_elements(const StoredWeight& weight, const Codec& codec);
+
 /// Where the bytes of element `at` start in a component, for the first element of a unit and for
 /// the end of the weight. What the plan says: no codec is asked.
 std::uint64_t unit_byte(const StoredWeight& weight, const Codec& codec, std::size_t component,

@@ -128,7 +128,7 @@ void ScaleReader::reserve(std::uint64_t numbers) {
 }
 
 std::uint64_t scale_numbers(const Shape& weight, ScaleForm form, std::uint64_t elements) {
-  if (form == ScaleForm::tensor || elements == 0) return 1;
+  if (form == ScaleForm::tensor || elements == 0 || weight.rank() < 2) return 1;
   const std::uint64_t columns = std::max<std::uint64_t>(weight.columns(), 1);
   const std::uint64_t rows = std::max<std::uint64_t>(elements / columns, 1);
   if (form == ScaleForm::row) return rows;

@@ -44,6 +44,9 @@ void SourceReader::read(const Checkpoint& checkpoint, const SourceTensor& tensor
     return;
   }
   const DType dtype = tensor.weight.dtype;
+  if (codec.stores_native_f32())
+    return checkpoint.read(tensor, dense_bytes(dtype, piece.first_element),
+                           std::as_writable_bytes(out));
   const std::span<std::byte> bytes = bytes_.take(dense_bytes(dtype, piece.elements()));
   checkpoint.read(tensor, dense_bytes(dtype, piece.first_element), bytes);
   const std::span<const std::byte> in[] = {bytes};

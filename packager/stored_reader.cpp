@@ -1,12 +1,16 @@
 #include "stored_reader.h"
 
+#include <algorithm>
 #include <utility>
 
+#include "memory_model.h"
 #include "pieces.h"
+#include "synps/checked.h"
 #include "synps/error.h"
 #include "synps/stored_codec.h"
 
 namespace synps {
+
 const Codec* require_stored_codec(const CodecRegistry& codecs, const StoredWeight& weight,
                                   const std::string& file) {
   const Codec* codec = stored_codec(codecs, weight);
@@ -22,17 +26,37 @@ bool stored_as_source(const StoredWeight& weight) noexcept {
          component.bytes == component.shape.bytes(component.dtype);
 }
 
-StoredReader::StoredReader(const ArtifactReader& artifact, const StoredWeight& weight,
-                           const Codec& codec)
-    : weight_(weight), codec_(codec) {
+void require_components(const ArtifactReader& artifact, const StoredWeight& weight,
+                        const Codec& codec) {
   if (std::string fault = component_fault(weight, &codec); !fault.empty())
     throw Error({.code = ErrorCode::artifact,
                  .file = artifact.path(),
                  .what = std::move(fault),
                  .field = weight.weight.path});
-  for (std::size_t c = 0; c < weight.components.size(); ++c) readers_.emplace_back(artifact);
-  buffers_.resize(weight.components.size());
-  in_.resize(weight.components.size());
+}
+
+void raise_stored_buffers(const StoredWeight& weight, const Codec& codec,
+                          std::vector<std::uint64_t>& buffers) {
+  const std::uint64_t elements = weight.weight.shape.elements();
+  if (elements == 0) return;
+  if (buffers.size() < weight.components.size()) buffers.resize(weight.components.size());
+  const Piece largest = next_piece(weight.weight, 0, elements, codec.row_granule());
+  for (std::size_t c = 0; c < weight.components.size(); ++c) {
+    const Component& component = weight.components[c].component;
+    const std::uint64_t bytes = component.per_weight
+                                    ? component.bytes
+                                    : piece_size(codec, weight, c, largest, component.bytes);
+    const std::uint64_t inflater = weight.components[c].compressed() ? kInflaterBytes : 0;
+    buffers[c] = std::max(buffers[c], saturating_add(bytes, inflater));
+  }
+}
+
+void StoredReader::start(const StoredWeight& weight, const Codec& codec) {
+  weight_ = &weight;
+  codec_ = &codec;
+  if (buffers_.size() < weight.components.size()) buffers_.resize(weight.components.size());
+  while (readers_.size() < weight.components.size()) readers_.emplace_back(artifact_);
+  in_.assign(weight.components.size(), {});
   for (std::size_t c = 0; c < weight.components.size(); ++c) {
     const StoredComponent& component = weight.components[c];
     if (!component.component.per_weight) continue;
@@ -44,14 +68,14 @@ StoredReader::StoredReader(const ArtifactReader& artifact, const StoredWeight& w
 
 void StoredReader::read(const Piece& piece, std::span<float> out) {
   for (std::size_t c = 0; c < in_.size(); ++c) {
-    const StoredComponent& component = weight_.components[c];
+    const StoredComponent& component = weight_->components[c];
     if (component.component.per_weight) continue;
-    const ByteRange range = piece_bytes(codec_, weight_, c, piece);
+    const ByteRange range = piece_bytes(*codec_, *weight_, c, piece);
     const std::span<std::byte> bytes = buffers_[c].take(range.size);
-    readers_[c].read(weight_, component, range.begin, bytes);
+    readers_[c].read(*weight_, component, range.begin, bytes);
     in_[c] = bytes;
   }
-  codec_.decode(piece, in_, out);
+  codec_->decode(piece, in_, out);
 }
 
 }  // namespace synps

@@ -20,21 +20,33 @@ const Codec* require_stored_codec(const CodecRegistry& codecs, const StoredWeigh
 /// dtype.
 bool stored_as_source(const StoredWeight& weight) noexcept;
 
+/// Throws Error(artifact) when the components are not what the codec stores for the weight.
+void require_components(const ArtifactReader& artifact, const StoredWeight& weight,
+                        const Codec& codec);
+
+/// Bytes of the buffers that a StoredReader keeps for a weight, by component, and of what inflates
+/// it; each is raised to what this weight takes.
+void raise_stored_buffers(const StoredWeight& weight, const Codec& codec,
+                          std::vector<std::uint64_t>& buffers);
+
 /// Reads pieces of a weight as f32 values, inflating what is compressed. Bytes are read, not
 /// mapped, so that memory stays bounded and a file that is cut meanwhile is an error. For one
 /// thread.
 class StoredReader {
  public:
-  /// Throws Error(artifact) when the components are not what the codec stores for this weight.
-  StoredReader(const ArtifactReader& artifact, const StoredWeight& weight, const Codec& codec);
+  explicit StoredReader(const ArtifactReader& artifact) : artifact_(artifact) {}
+
+  /// Goes to a weight whose components require_components() has accepted. Its buffers are kept.
+  void start(const StoredWeight& weight, const Codec& codec);
 
   /// Fills `out` with the values of a piece, which is cut as the codec wants it. Throws Error(io);
   /// Error(artifact) for a frame that is not sound.
   void read(const Piece& piece, std::span<float> out);
 
  private:
-  const StoredWeight& weight_;
-  const Codec& codec_;
+  const ArtifactReader& artifact_;
+  const StoredWeight* weight_ = nullptr;
+  const Codec* codec_ = nullptr;
   std::vector<ComponentReader> readers_;    ///< one a component
   std::vector<Buffer<std::byte>> buffers_;  ///< one a component
   std::vector<std::span<const std::byte>> in_;

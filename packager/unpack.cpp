@@ -1,31 +1,19 @@
 #include "synps/unpack.h"
 
-#include <algorithm>
-#include <bit>
-#include <cmath>
-
-#include <fmt/format.h>
-
-#include "buffer.h"
-#include "pieces.h"
+#include "memory_model.h"
 #include "progress.h"
 #include "safetensors_output.h"
-#include "source_reader.h"
 #include "stored_reader.h"
 #include "synps/artifact_reader.h"
-#include "synps/codec_package.h"
-#include "synps/component_reader.h"
+#include "synps/checked.h"
+#include "synps/memory.h"
+#include "synps/parallel.h"
 #include "synps/stored_codec.h"
+#include "unpack_worker.h"
+#include "work_units.h"
 
 namespace synps {
 namespace {
-
-/// How a weight comes back.
-struct UnpackedWeight {
-  const StoredWeight* stored = nullptr;
-  const Codec* codec = nullptr;  ///< decodes; null when the stored bytes are written as they are
-  const Codec* dense = nullptr;  ///< encodes the values in the dtype they are written in
-};
 
 [[noreturn]] void cannot_decode(const ArtifactReader& artifact, const StoredWeight& stored,
                                 std::string what) {
@@ -43,6 +31,7 @@ UnpackedWeight plan_weight(const ArtifactReader& artifact, const StoredWeight& s
   if (stored_as_source(stored)) return {&stored, nullptr, nullptr};
   const Codec* codec = require_stored_codec(codecs, stored, artifact.path());
   if (codec == nullptr) cannot_decode(artifact, stored, "nothing decodes this weight");
+  require_components(artifact, stored, *codec);
   const DType source = stored.weight.dtype;
   const bool lossless = stored.lossless && codec->info().stores_exactly(source);
   const Codec* dense = lossless ? codecs.for_dtype(source) : nullptr;
@@ -60,18 +49,13 @@ class Unpacker {
     layout_ = lay_out_safetensors(entries_, artifact.source_metadata(), output);
   }
 
-  void write(AtomicFile& file);
+  MemoryNeed memory() const;
+  void write(AtomicFile& file, unsigned most_workers);
   UnpackReport report() const { return {layout_.file_bytes, widened_}; }
 
  private:
   void add(const StoredWeight& stored, const CodecRegistry& codecs);
-  void check(const StoredWeight& stored, Progress& progress);
-  void write_bytes(AtomicFile& file, const StoredWeight& stored, std::uint64_t begin,
-                   Progress& progress);
-  void write_values(AtomicFile& file, const UnpackedWeight& weight, std::uint64_t begin,
-                    Progress& progress);
-  void check_kept(const UnpackedWeight& weight, const Piece& piece, std::span<const float> values,
-                  std::span<const std::byte> bytes);
+  void check(unsigned workers, Progress& progress) const;
 
   const ArtifactReader& artifact_;
   const UnpackOptions& options_;
@@ -79,9 +63,6 @@ class Unpacker {
   std::vector<SafetensorsEntry> entries_;  ///< one a weight
   SafetensorsLayout layout_;
   std::vector<std::string> widened_;
-  Buffer<std::byte> bytes_;
-  Buffer<float> values_;
-  Buffer<float> kept_;
 };
 
 void Unpacker::add(const StoredWeight& stored, const CodecRegistry& codecs) {
@@ -93,86 +74,47 @@ void Unpacker::add(const StoredWeight& stored, const CodecRegistry& codecs) {
   entries_.push_back({stored.weight.path, dtype, stored.weight.shape, 0, 0});
 }
 
-void Unpacker::write(AtomicFile& file) {
+MemoryNeed Unpacker::memory() const {
+  // The entry, its unit, its place in order, and what it takes in the header while that is made.
+  constexpr std::uint64_t kEntry = sizeof(SafetensorsEntry) + 4 * sizeof(std::uint64_t);
+  MemoryNeed need;
+  need.program_bytes = kProgramMemory;
+  std::uint64_t index = memory_of(artifact_) + 3 * layout_.header.size() + artifact_.sums_bytes();
+  for (const SafetensorsEntry& entry : entries_)
+    index += kEntry + sizeof(UnpackedWeight) + heap_bytes(entry.name) + heap_bytes(entry.shape);
+  for (const std::string& path : widened_) index += sizeof path + heap_bytes(path);
+  need.index_bytes = round_up_index(index);
+  need.worker_bytes = saturating_add(unpack_buffers(weights_), kWorkerMemory + kCheckBytes);
+  need.worker_bytes += inflater_bytes(artifact_.index());
+  return need;
+}
+
+void Unpacker::write(AtomicFile& file, unsigned most_workers) {
   const std::uint64_t data_bytes = layout_.file_bytes - layout_.header.size();
   Progress progress(options_.progress, data_bytes + artifact_.index().stored_bytes());
+  check(most_workers, progress);
   file.allocate(layout_.file_bytes);
   file.write(0, std::as_bytes(std::span<const char>(layout_.header)));
-  for (const std::size_t i : layout_.order) {
-    const std::uint64_t begin = layout_.header.size() + entries_[i].begin;
-    check(*weights_[i].stored, progress);
-    if (weights_[i].codec == nullptr)
-      write_bytes(file, *weights_[i].stored, begin, progress);
-    else
-      write_values(file, weights_[i], begin, progress);
-  }
+
+  WorkUnits units;
+  units.reserve(weights_.size());
+  for (const std::size_t i : layout_.order) units.add(unpack_units(weights_[i]));
+  const unsigned count = worker_count(most_workers, units.count());
+  std::vector<UnpackWorker> workers;
+  workers.reserve(count);
+  for (unsigned i = 0; i < count; ++i) workers.emplace_back(artifact_, file, progress);
+  run_parallel(count, units.count(), [&](unsigned worker, std::uint64_t number) {
+    const WorkUnits::Unit unit = units.at(number);
+    const std::size_t i = layout_.order[unit.item];
+    workers[worker].write(weights_[i], layout_.header.size() + entries_[i].begin, unit.number);
+  });
 }
 
 /// Damaged bytes are never unpacked.
-void Unpacker::check(const StoredWeight& stored, Progress& progress) {
-  const std::span<std::byte> buffer = bytes_.take(kCopyBytes);
-  for (const StoredComponent& component : stored.components)
-    for (std::uint64_t chunk = 0; chunk < component.chunks(); ++chunk) {
-      artifact_.read_and_check_chunk(stored, component, chunk, buffer);
-      progress.advance(artifact_.place_of(stored, component, chunk).size);
-    }
-}
-
-void Unpacker::write_bytes(AtomicFile& file, const StoredWeight& stored, std::uint64_t begin,
-                           Progress& progress) {
-  const StoredComponent& component = stored.components.front();
-  ComponentReader reader(artifact_);
-  for (std::uint64_t at = 0; at < component.component.bytes;) {
-    const std::span<std::byte> bytes =
-        bytes_.take(std::min(kCopyBytes, component.component.bytes - at));
-    reader.read(stored, component, at, bytes);
-    file.write(begin + at, bytes);
-    at += bytes.size();
-    progress.advance(bytes.size());
-  }
-}
-
-void Unpacker::write_values(AtomicFile& file, const UnpackedWeight& weight, std::uint64_t begin,
-                            Progress& progress) {
-  const StoredWeight& stored = *weight.stored;
-  const DType dtype = *weight.dense->info().dense_dtype;
-  StoredReader reader(artifact_, stored, *weight.codec);
-  const std::uint64_t elements = stored.weight.shape.elements();
-  for (std::uint64_t at = 0; at < elements;) {
-    const Piece piece = next_piece(stored.weight, at, elements, weight.codec->row_granule());
-    const std::span<float> values = values_.take(piece.elements());
-    reader.read(piece, values);
-    const std::span<std::byte> bytes = bytes_.take(dense_bytes(dtype, piece.elements()));
-    const std::span<std::byte> out[] = {bytes};
-    ValueReport exact_by_construction;
-    weight.dense->encode(piece, values, nullptr, out, exact_by_construction);
-    // That a package's codec stores a dtype exactly is what the package says.
-    if (!weight.codec->info().file.empty() && dtype != DType::f32)
-      check_kept(weight, piece, values, bytes);
-    file.write(begin + dense_bytes(dtype, at), bytes);
-    at += piece.elements();
-    progress.advance(bytes.size());
-  }
-}
-
-/// Nothing is rounded: what was written must be what was decoded.
-void Unpacker::check_kept(const UnpackedWeight& weight, const Piece& piece,
-                          std::span<const float> values, std::span<const std::byte> bytes) {
-  const std::span<float> kept = kept_.take(values.size());
-  const std::span<const std::byte> in[] = {bytes};
-  weight.dense->decode(piece, in, kept);
-  const auto same = [](float a, float b) {
-    return std::bit_cast<std::uint32_t>(a) == std::bit_cast<std::uint32_t>(b) ||
-           (std::isnan(a) && std::isnan(b));
-  };
-  const auto [value, other] = std::mismatch(values.begin(), values.end(), kept.begin(), same);
-  if (value == values.end()) return;
-  const auto at = piece.first_element + static_cast<std::uint64_t>(value - values.begin());
-  throw_codec_fault(weight.codec->info(), weight.stored->weight.path,
-                    "decode gives a value that the source's dtype does not hold, and the codec "
-                    "claims to store that dtype exactly",
-                    fmt::format("{} at element {}", *value, at),
-                    std::string(dtype_name(*weight.dense->info().dense_dtype)));
+void Unpacker::check(unsigned workers, Progress& progress) const {
+  auto problems =
+      artifact_.check_values([&](std::uint64_t bytes) { progress.advance(bytes); }, workers);
+  if (!problems.empty()) throw Error(std::move(problems));
 }
 
 void check_unchanged(const ArtifactReader& artifact) {
@@ -194,10 +136,13 @@ UnpackReport unpack(const std::string& artifact, const std::string& output,
   if (auto missing = missing_codecs(artifact, reader.index().weights, codecs); !missing.empty())
     throw Error(std::move(missing));
   Unpacker unpacker(reader, codecs, options, output);
+  const unsigned workers =
+      workers_within(unpacker.memory(), worker_count(options.jobs, ~std::uint64_t{0}),
+                     options.max_memory, artifact);
   AtomicFile::Options file_options{.replace = options.replace, .inputs = options.protected_files};
   file_options.inputs.push_back(reader.file().identity());
   AtomicFile file(os, output, std::move(file_options));
-  unpacker.write(file);
+  unpacker.write(file, workers);
   check_unchanged(reader);
   file.commit();
   return unpacker.report();

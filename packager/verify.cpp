@@ -7,7 +7,10 @@
 #include <fmt/format.h>
 
 #include "compare.h"
+#include "memory_model.h"
 #include "progress.h"
+#include "synps/checked.h"
+#include "synps/memory.h"
 #include "synps/parallel.h"
 #include "synps/stored_codec.h"
 
@@ -128,23 +131,27 @@ class ProblemList {
 };
 
 void compare(const ArtifactReader& artifact, const CodecRegistry& codecs,
-             const VerifyOptions& options, Progress& progress, VerifyReport& report) {
-  const Checkpoint& checkpoint = *options.against;
+             const Checkpoint& checkpoint, unsigned workers, Progress& progress,
+             VerifyReport& report) {
   const std::vector<WeightPair> pairs = pair_weights(checkpoint, artifact, report.problems);
   std::vector<WeightComparison> results(pairs.size());
-  run_parallel(
-      worker_count(options.jobs, pairs.size()), pairs.size(), [&](unsigned, std::uint64_t unit) {
-        const WeightPair& pair = pairs[static_cast<std::size_t>(unit)];
-        WeightComparison& result = results[static_cast<std::size_t>(unit)];
-        if (auto problem = mismatch(artifact, checkpoint, pair)) {
-          result.error.path = pair.stored->weight.path;
-          result.error.lossless = pair.stored->lossless;
-          result.error.compared = result.error.exact = false;
-          result.problems.push_back(std::move(*problem));
-          return;
-        }
-        result = compare_weight(checkpoint, *pair.source, artifact, *pair.stored, codecs, progress);
-      });
+  const unsigned count = worker_count(workers, pairs.size());
+  std::vector<WeightComparer> comparers;
+  comparers.reserve(count);
+  for (unsigned i = 0; i < count; ++i)
+    comparers.emplace_back(checkpoint, artifact, codecs, progress);
+  run_parallel(count, pairs.size(), [&](unsigned worker, std::uint64_t unit) {
+    const WeightPair& pair = pairs[static_cast<std::size_t>(unit)];
+    WeightComparison& result = results[static_cast<std::size_t>(unit)];
+    if (auto problem = mismatch(artifact, checkpoint, pair)) {
+      result.error.path = pair.stored->weight.path;
+      result.error.lossless = pair.stored->lossless;
+      result.error.compared = result.error.exact = false;
+      result.problems.push_back(std::move(*problem));
+      return;
+    }
+    result = comparers[worker].compare(*pair.source, *pair.stored);
+  });
   checkpoint.check_unchanged();
   ProblemList problems(report.problems);
   for (WeightComparison& result : results) {
@@ -170,6 +177,28 @@ void require_codecs(const ArtifactReader& artifact, const CodecRegistry& codecs)
   if (!missing.empty()) throw Error(std::move(missing));
 }
 
+MemoryNeed memory_need(const ArtifactReader& artifact, const CodecRegistry& codecs,
+                       const VerifyOptions& options) {
+  const std::vector<StoredWeight>& weights = artifact.index().weights;
+  MemoryNeed need;
+  need.program_bytes = kProgramMemory;
+  // Looking at the index takes a second one; a component has its number and its chunks.
+  std::uint64_t index = memory_of(artifact) + memory_of(artifact.index()) + artifact.sums_bytes();
+  for (const StoredWeight& weight : weights)
+    index += weight.components.size() * 3 * sizeof(std::uint64_t);
+  need.worker_bytes = saturating_add(kCheckBytes, inflater_bytes(artifact.index()));
+  if (options.against != nullptr) {
+    index += memory_of(*options.against);
+    for (const StoredWeight& weight : weights)
+      index += sizeof(WeightPair) + sizeof(WeightComparison) + sizeof(WeightError) +
+               2 * heap_bytes(weight.weight.path);
+    need.worker_bytes = saturating_add(need.worker_bytes, compare_buffers(weights, codecs));
+  }
+  need.index_bytes = round_up_index(index);
+  need.worker_bytes = saturating_add(need.worker_bytes, kWorkerMemory);
+  return need;
+}
+
 }  // namespace
 
 VerifyReport verify(const std::string& artifact, const CodecRegistry& codecs,
@@ -178,12 +207,16 @@ VerifyReport verify(const std::string& artifact, const CodecRegistry& codecs,
   const std::unique_ptr<ArtifactReader> reader = open(artifact, os, report);
   if (reader == nullptr) return report;
   report.bytes = reader->file().size();
+  if (options.against != nullptr) require_codecs(*reader, codecs);
+  const unsigned workers =
+      workers_within(memory_need(*reader, codecs, options),
+                     worker_count(options.jobs, ~std::uint64_t{0}), options.max_memory, artifact);
   const std::uint64_t to_compare = options.against != nullptr ? options.against->data_bytes() : 0;
   Progress progress(options.progress, report.bytes + to_compare);
-  if (options.against != nullptr) require_codecs(*reader, codecs);
   report.problems = reader->check_all(
-      &codecs, [&](std::uint64_t bytes) { progress.advance(bytes); }, options.jobs);
-  if (options.against != nullptr) compare(*reader, codecs, options, progress, report);
+      &codecs, [&](std::uint64_t bytes) { progress.advance(bytes); }, workers);
+  if (options.against != nullptr)
+    compare(*reader, codecs, *options.against, workers, progress, report);
   return report;
 }
 

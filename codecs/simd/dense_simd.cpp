@@ -124,7 +124,7 @@ std::size_t decode_f16_to(const std::byte* bytes, std::size_t count, float* out)
 /// The high halves of 2 × kLanes lanes, in order.
 HWY_INLINE hn::Vec<hn::Repartition<std::uint16_t, U32> > pack_high_halves(VU32 a, VU32 b) {
   const hn::Repartition<std::uint16_t, U32> d16;
-#if HWY_TARGET == HWY_AVX2
+#if SYNPS_X86
   // Highway 1.0.3 packs only signed lanes.
   const __m256i mixed =
       _mm256_packus_epi32(_mm256_srli_epi32(a.raw, 16), _mm256_srli_epi32(b.raw, 16));

@@ -121,7 +121,7 @@ HWY_INLINE Numbers four_planes(const std::byte* in, std::size_t plane_bytes) {
 /// all (3^8 - 1) / 2 less.
 HWY_INLINE void store_digits(VU8 high, VU8 low, std::int16_t* out) {
   const hn::Repartition<std::int16_t, U8> d;
-#if HWY_TARGET == HWY_AVX2
+#if SYNPS_X86
   const hn::Half<decltype(d)> half;
   const auto digits = [&](VU8 pairs) HWY_ATTR {
     const __m256i sums = _mm256_maddubs_epi16(pairs.raw, _mm256_set1_epi16(0x0151));

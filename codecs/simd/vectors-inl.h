@@ -20,8 +20,10 @@ namespace synps::simd::HWY_NAMESPACE {
 
 // Elsewhere the reference does everything: where there are no vectors, and in Highway's emulation
 // of them, whose conversions to f16 truncate.
+#undef SYNPS_X86
+#define SYNPS_X86 (HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3)
 #undef SYNPS_SIMD
-#define SYNPS_SIMD (HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_NEON)
+#define SYNPS_SIMD (SYNPS_X86 || HWY_TARGET == HWY_NEON)
 
 #if SYNPS_SIMD
 
@@ -72,7 +74,7 @@ HWY_INLINE std::uint32_t largest_magnitude(const float* in, std::size_t count) {
 
 /// v towards zero. |v| < 2^31.
 HWY_INLINE VI32 truncate(VF32 v) {
-#if HWY_TARGET == HWY_AVX2
+#if SYNPS_X86
   return VI32{_mm256_cvttps_epi32(v.raw)};  // ConvertTo() also deals with larger values
 #else
   return hn::ConvertTo(I32(), v);
@@ -114,7 +116,7 @@ HWY_INLINE hn::Vec<U8> pack_bytes(VI32 a, VI32 b, VI32 c, VI32 d) {
   // In each half of 128 bits: four of a, four of b; four of c, four of d.
   const auto ab = hn::ReorderDemote2To(d16, a, b);
   const auto cd = hn::ReorderDemote2To(d16, c, d);
-#if HWY_TARGET == HWY_AVX2
+#if SYNPS_X86
   // Highway 1.0.3 has no such thing for bytes.
   const hn::Vec<U8> sorted{kUnsigned ? _mm256_packus_epi16(ab.raw, cd.raw)
                                      : _mm256_packs_epi16(ab.raw, cd.raw)};

@@ -7,6 +7,7 @@ smaller tensor, and nothing is measured.
 
 import json
 import os
+import re
 import struct
 import subprocess
 import sys
@@ -122,6 +123,34 @@ class Memory(unittest.TestCase):
         write_big(self.source, min(BIG_BYTES, 256 * MIB))
         for format_name in ("f32", "f16", "ternary:absmean", "ternary", "ternary:planes"):
             self.pack(format_name, 4)
+
+    def test_verify_and_unpack_small_tensors(self):
+        write_small(self.source)
+        self.hold_verify_and_unpack("ternary:absmean")
+
+    def test_verify_and_unpack_frames(self):
+        write_big(self.source, 256 * MIB)
+        for codec in ("bf16", "ternary:absmean"):
+            self.hold_verify_and_unpack(codec, "--compress", "zstd:1")
+
+    def hold_verify_and_unpack(self, codec, *options):
+        policy = self.policy(codec)
+        synps("pack", self.source, "-p", policy, "-o", self.artifact, "--force", *options)
+        plain = self.file("plain.safetensors")
+        for arguments in (
+            ["verify", self.artifact],
+            ["verify", self.artifact, "--against", self.source],
+            ["unpack", self.artifact, "-o", plain],
+        ):
+            done = synps(*arguments, "--max-memory", "1MiB", "-j2", expect=6)
+            least = int(re.search(r"at least (\d+) bytes", done.stderr)[1])
+            if os.path.exists(plain):
+                os.remove(plain)
+            peak = self.peak(*arguments, "-j2", "--max-memory", str(least))
+            told = f"{arguments[0]}: {peak / MIB:.1f} MiB, at least {least / MIB:.1f} MiB"
+            print(" ", told, file=sys.stderr)
+            if not SANITIZED:
+                self.assertLessEqual(peak, least, told)
 
     def test_a_ceiling(self):
         write_big(self.source, 64 * MIB)

@@ -32,6 +32,10 @@ class ArtifactReader {
   const InputFile& file() const noexcept { return file_; }
   const ArtifactIndex& index() const noexcept { return index_; }
   const std::map<std::string, std::string>& metadata() const noexcept { return metadata_; }
+  /// Bytes of the header, length field included, of the index and of the sums.
+  std::uint64_t header_bytes() const noexcept { return data_start_; }
+  std::uint64_t index_bytes() const noexcept { return index_bytes_; }
+  std::uint64_t sums_bytes() const noexcept { return sums_bytes_; }
   /// The metadata that the source had: metadata() without what synps added.
   std::map<std::string, std::string> source_metadata() const;
 
@@ -82,6 +86,10 @@ class ArtifactReader {
   std::vector<Problem> check_all(const CodecRegistry* codecs = nullptr,
                                  const std::function<void(std::uint64_t)>& progress = nullptr,
                                  unsigned jobs = 1) const;
+
+  /// The part of check_all() that is about values: every chunk against its digest.
+  std::vector<Problem> check_values(const std::function<void(std::uint64_t)>& progress = nullptr,
+                                    unsigned jobs = 1) const;
 
  private:
   std::string open_header();

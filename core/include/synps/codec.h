@@ -139,6 +139,10 @@ class Codec {
   virtual void encode(const Piece& piece, std::span<const float> values, const Analysis* analysis,
                       std::span<const std::span<std::byte>> out, ValueReport& report) const = 0;
 
+  /// Whether the stored bytes are values as this machine holds them, so that decode() only copies:
+  /// f32 on little-endian machines.
+  virtual bool stores_native_f32() const noexcept;
+
   /// An encoder that gives the same bytes, of a codec that needs memory to work in; null for
   /// others.
   virtual std::unique_ptr<Encoder> make_encoder() const;

@@ -126,6 +126,7 @@ class AtomicFile {
   int folder_ = -1;      // opened first, so that a folder that cannot be synced is found early
   int lock_ = -1;        // holds the lock until the file has its name
   int descriptor_ = -1;  // for the bytes; closed, and the close checked, before that
+  std::atomic<std::uint64_t> unsynced_ = 0;  // bytes written since the disk was told to begin
   std::uint64_t shared_block_bytes_ = 0;
   std::atomic<bool> shares_ = true;  // until the kernel refuses
 };

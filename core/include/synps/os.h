@@ -59,6 +59,8 @@ class Os {
   /// Sets the file's size and gives back the blocks behind it.
   virtual int truncate(int descriptor, std::uint64_t size);
   virtual int sync(int descriptor);
+  /// Starts to write to disk what the file has in memory, without waiting for it.
+  virtual int start_sync(int descriptor);
   /// An exclusive advisory lock, without waiting: -EWOULDBLOCK when another process holds it.
   virtual int lock(int descriptor);
   /// Replaces `to` atomically, or, without `replace`, fails with -EEXIST when it exists.

@@ -10,6 +10,8 @@ namespace synps {
 
 struct UnpackOptions {
   bool replace = false;
+  unsigned jobs = 0;             ///< worker threads; 0: one a core. Never changes the bytes
+  std::uint64_t max_memory = 0;  ///< as for pack
   ProgressCallback progress;
   std::vector<FileIdentity> protected_files{};  ///< more inputs that must not be overwritten
 };

@@ -32,6 +32,7 @@ struct VerifyReport {
 struct VerifyOptions {
   const Checkpoint* against = nullptr;
   unsigned jobs = 0;
+  std::uint64_t max_memory = 0;  ///< as for pack
   ProgressCallback progress;
 };
 

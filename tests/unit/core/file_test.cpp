@@ -218,4 +218,23 @@ TEST_CASE("names up to the file system's limit work") {
 }
 
 }  // namespace
+
+TEST_CASE("the disk is told to begin now and then, and its refusal does not matter") {
+  struct CountingOs final : Os {
+    int start_sync(int) override {
+      ++starts;
+      return -EINVAL;
+    }
+    int starts = 0;
+  } os;
+  const TempDir dir;
+  const std::string path = dir.file("out");
+  const std::vector<std::byte> bytes(1 << 20, std::byte{7});
+  AtomicFile file(os, path, {});
+  for (std::uint64_t i = 0; i < 70; ++i) file.write(i << 20, bytes);
+  CHECK(os.starts == 2);
+  file.commit();
+  CHECK(std::filesystem::file_size(path) == 70u << 20);
+}
+
 }  // namespace synps

@@ -200,3 +200,45 @@ TEST_CASE("output safety and unknown codecs") {
   unpack(fixture.output, plain, builtin_registry(), replace);
   CHECK(Checkpoint::open(plain).tensors().size() == fixture.open().tensors().size());
 }
+
+TEST_CASE("the file is the same for any number of workers") {
+  SafetensorsBuilder builder;
+  add_floats(builder, "large", DType::f32, {1100, 8192}, 1);  // three units of work
+  add_floats(builder, "rows", DType::f16, {3, 200'000}, 2);   // rows longer than a piece
+  add_floats(builder, "vector", DType::bf16, {5'000'000}, 3);
+  add_floats(builder, "small", DType::f32, {4, 33}, 4);
+  builder.add("empty", DType::f16, {0, 4}, std::string_view());
+  const PackFixture fixture(builder);
+  for (const char* format : {"q8_0", "ternary", "keep", "ternary:absmean", "f16"}) {
+    CAPTURE(format);
+    PackOptions again;
+    again.replace = true;
+    fixture.pack(one_format(format), again);
+    UnpackOptions options;
+    options.replace = true;
+    options.jobs = 1;
+    const std::string plain = fixture.dir.file("plain.safetensors");
+    unpack(fixture.output, plain, builtin_registry(), options);
+    const std::string expected = read_file(plain);
+    for (const unsigned jobs : {2u, 8u}) {
+      options.jobs = jobs;
+      unpack(fixture.output, plain, builtin_registry(), options);
+      CHECK(read_file(plain) == expected);
+    }
+  }
+}
+
+TEST_CASE("a ceiling on memory that not even one worker fits leaves nothing behind") {
+  const PackFixture fixture(mixed_tensors());
+  fixture.pack(mixed_policy());
+  UnpackOptions options;
+  options.max_memory = 1000;
+  const std::string plain = fixture.dir.file("plain.safetensors");
+  const auto problems =
+      problems_of([&] { unpack(fixture.output, plain, builtin_registry(), options); });
+  REQUIRE(problems.size() == 1);
+  CHECK(problems[0].code == ErrorCode::limit);
+  CHECK(fixture.dir.list().size() == 2);
+  options.max_memory = std::uint64_t{1} << 30;
+  unpack(fixture.output, plain, builtin_registry(), options);
+}

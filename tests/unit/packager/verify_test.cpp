@@ -346,3 +346,52 @@ TEST_CASE("verifying can be cancelled, and its progress reaches the total") {
   options.progress = [](std::uint64_t done, std::uint64_t) { return done == 0; };
   CHECK_THROWS_AS(verify(packed.fixture.output, builtin_registry(), options), Cancelled);
 }
+
+TEST_CASE("many workers find what one finds, in the same order") {
+  SafetensorsBuilder builder;
+  add_floats(builder, "large", DType::f32, {3000, 512}, 1);
+  for (int i = 0; i < 20; ++i) add_floats(builder, "w" + std::to_string(i), DType::f32, {8, 64}, 2);
+  const PackFixture fixture(builder);
+  fixture.pack(one_format("f16"));
+  std::string bytes = read_file(fixture.output);
+  {
+    const ArtifactReader reader(fixture.output);
+    for (const StoredWeight& stored : reader.index().weights)
+      for (std::uint64_t chunk = 0; chunk < stored.components[0].chunks(); ++chunk) {
+        const std::uint64_t at =
+            reader.file_offset(stored.components[0]) + stored.components[0].chunk_begin(chunk);
+        bytes[at] = static_cast<char>(bytes[at] ^ 1);
+      }
+  }
+  write_file(fixture.output, bytes);
+  VerifyOptions one;
+  one.jobs = 1;
+  const VerifyReport expected = verify(fixture.output, builtin_registry(), one);
+  CHECK(expected.problems.size() == 23);  // three chunks of the large weight
+  for (int repeat = 0; repeat < 10; ++repeat) {
+    VerifyOptions many;
+    many.jobs = 8;
+    const VerifyReport report = verify(fixture.output, builtin_registry(), many);
+    REQUIRE(report.problems.size() == expected.problems.size());
+    for (std::size_t i = 0; i < report.problems.size(); ++i)
+      CHECK(to_string(report.problems[i]) == to_string(expected.problems[i]));
+  }
+}
+
+TEST_CASE("a ceiling on memory that nothing fits is an error of its own") {
+  const Packed packed;
+  VerifyOptions options;
+  options.max_memory = 1000;
+  for (const bool against : {false, true}) {
+    const Checkpoint checkpoint = packed.fixture.open();
+    options.against = against ? &checkpoint : nullptr;
+    const auto problems =
+        problems_of([&] { verify(packed.fixture.output, builtin_registry(), options); });
+    REQUIRE(problems.size() == 1);
+    CHECK(problems[0].code == ErrorCode::limit);
+    CHECK(problems[0].hint == "raise --max-memory");
+  }
+  options.against = nullptr;
+  options.max_memory = std::uint64_t{1} << 30;
+  CHECK(verify(packed.fixture.output, builtin_registry(), options).ok());
+}
