@@ -57,9 +57,9 @@ std::string folded_text(const std::map<ScaleForm, Folded>& folded, std::size_t w
   std::string out;
   for (const auto& [form, each] : folded)
     out += line(each.count == 1
-                    ? fmt::format("scale: {}: {}", escape_for_display(each.weight),
+                    ? fmt::format("scale: {}: scale {}", escape_for_display(each.weight),
                                   scale_origin(*each.scale))
-                    : fmt::format("scales: {}, such as {}: {}", counted(each.count, "weight"),
+                    : fmt::format("scales: {}, such as {}: scale {}", counted(each.count, "weight"),
                                   escape_for_display(each.weight), scale_origin(*each.scale)),
                 width);
   return out;
@@ -72,7 +72,7 @@ std::string scale_text(const StoredScale& scale) {
 }
 
 std::string scale_origin(const StoredScale& scale) {
-  return fmt::format("scale {} {}, {}", scale.folded ? "folded in from" : "apart in",
+  return fmt::format("{} {}, {}", scale.folded ? "folded in from" : "apart in",
                      escape_for_display(scale.path), per(scale.form));
 }
 

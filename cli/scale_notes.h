@@ -12,7 +12,7 @@ namespace synps::cli {
 /// "scale folded in, per 128x128 block": what a row of a table says of a weight whose values are
 /// multiplied; "scale apart, …" where they are not.
 std::string scale_text(const StoredScale& scale);
-/// The same naming the scale: "scale folded in from X.weight_scale, per row".
+/// Where it is from: "folded in from X.weight_scale, per row".
 std::string scale_origin(const StoredScale& scale);
 
 // Parts of a report for people; "" where there is nothing to say.

@@ -113,9 +113,10 @@ void say_what_fits(const Checkpoint& checkpoint, const CheckpointFault& fault, P
       problem.want = "one of them";
       break;
     case Kind::packed:
-      problem.hint =
-          fmt::format("decode it with {} first, or keep its tensors as they are: {}",
-                      tool_for_scheme(fault.scheme), keep_hint(subject(checkpoint, fault)));
+      problem.hint = fmt::format(
+          "decode it with {} first, or keep its tensors as they are: {}; `synps init` "
+          "writes a policy that keeps them all",
+          tool_for_scheme(fault.scheme), keep_hint(subject(checkpoint, fault)));
       return;
   }
   problem.hint = "repair the checkpoint, or keep the tensors as they are: ";

@@ -20,7 +20,7 @@ constexpr std::string_view kInt8 = "compressed-tensors int8";
 constexpr std::string_view kAsymmetric = "compressed-tensors with zero points";
 constexpr std::string_view kNvfp4 = "NVFP4";
 constexpr std::string_view kMxfp4 = "MXFP4";
-constexpr std::string_view kPackedBytes = "packed bytes with a scale";
+constexpr std::string_view kPackedBytes = "bytes with a scale";
 
 struct Tool {
   std::string_view scheme;

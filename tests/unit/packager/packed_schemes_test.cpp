@@ -100,7 +100,7 @@ const struct {
      "Mxfp4Config",
      {{"gate_up_proj_blocks", DType::u8, {2, 4, 2, 16}},
       {"gate_up_proj_scales", DType::u8, {2, 4, 2}}}},
-    {"packed bytes with a scale",
+    {"bytes with a scale",
      "the tool that made it",
      {{"weight", DType::u8, {4, 16}}, {"weight_scale", DType::bf16, {1}}}},
 };

@@ -97,7 +97,8 @@ TEST_CASE("what is no float, has no elements or is kept stays as stored") {
   CHECK(plan.stored(planned(plan, "ids")).codec.is_keep());
   CHECK(plan.stored(planned(plan, "ids")).compute.empty());
   CHECK_FALSE(plan.stored(planned(plan, "ids")).scheme);
-  CHECK(plan.stored(planned(plan, "kept.f8")).codec.is_keep());
+  CHECK(plan.stored(planned(plan, "kept.f4")).codec.is_keep());
+  CHECK(plan.stored(planned(plan, "kept.f8")).codec.id() == "f8_e4m3:f8_e4m3");
   // A dense codec decodes f16, also where there is nothing to decode.
   CHECK(plan.stored(planned(plan, "empty")).codec.id() == "f16:f16");
 }
