@@ -98,9 +98,12 @@ std::string scales_text(const WeightReport& report, std::size_t width) {
   if (!any) return {};
   std::string out = folded_text(folded, width);
   if (unscaled.count != 0)
-    out += line("no scale: 8-bit floats decoded as they stand: " + unscaled.text("weight"), width);
+    out += line(
+        fmt::format("no scale: 8-bit floats decoded as they stand: {}", unscaled.text("weight")),
+        width);
   if (activations.count != 0)
-    out += line("scales of activations are weights of their own: " + activations.text("tensor"),
+    out += line(fmt::format("scales of activations are weights of their own: {}",
+                            activations.text("tensor")),
                 width);
   return out;
 }
@@ -131,9 +134,10 @@ std::string scales_text(const Checkpoint& checkpoint, std::size_t width) {
                             each.first.text("weight"), escape_for_display(each.second)),
                 width);
   if (unscaled.count != 0)
-    out += line("8-bit floats without a scale: " + unscaled.text("weight"), width);
+    out += line(fmt::format("8-bit floats without a scale: {}", unscaled.text("weight")), width);
   if (activations.count != 0)
-    out += line("scales of activations, for no weight: " + activations.text("tensor"), width);
+    out += line(fmt::format("scales of activations, for no weight: {}", activations.text("tensor")),
+                width);
   return out.empty() ? out : "\n" + out;
 }
 
@@ -143,7 +147,8 @@ std::string faults_text(const Checkpoint& checkpoint, std::size_t width) {
   if (faults.empty()) return {};
   std::string out;
   for (const Problem& problem : fault_problems(checkpoint, faults))
-    out += "\n" + line("note: " + escape_for_display(problem.what) + "; " + problem.hint, width);
+    out += fmt::format("
+{}", line(fmt::format("note: {}; {}", escape_for_display(problem.what), escape_for_display(problem.hint)), width));
   return out;
 }
 

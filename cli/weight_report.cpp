@@ -38,7 +38,7 @@ std::string encodings(const ReportedWeight& weight) {
                          ? short_codec(stored.source) + " kept as stored"
                          : short_codec(stored.source) + " -> " + short_codec(stored.codec.id());
   if (weight.fallback) text += " instead of " + short_codec(stored.scheme->format);
-  if (stored.scale) text += ", " + scale_text(*stored.scale);
+  if (stored.scale) text += fmt::format(", {}", scale_text(*stored.scale));
   return text;
 }
 

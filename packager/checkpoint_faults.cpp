@@ -121,7 +121,8 @@ void say_what_fits(const Checkpoint& checkpoint, const CheckpointFault& fault, P
   }
   problem.hint = "repair the checkpoint, or keep the tensors as they are: ";
   problem.hint += keep_hint(tensor(0).path);
-  if (fault.tensors.size() > 1) problem.hint += ", and the same for " + quote(tensor(1).path);
+  if (fault.tensors.size() > 1)
+    problem.hint += fmt::format(", and the same for {}", quote(tensor(1).path));
 }
 
 }  // namespace
