@@ -146,9 +146,12 @@ std::string faults_text(const Checkpoint& checkpoint, std::size_t width) {
   for (const CheckpointFault& fault : checkpoint.faults()) faults.push_back(&fault);
   if (faults.empty()) return {};
   std::string out;
-  for (const Problem& problem : fault_problems(checkpoint, faults))
-    out += fmt::format("
-{}", line(fmt::format("note: {}; {}", escape_for_display(problem.what), escape_for_display(problem.hint)), width));
+  for (const Problem& problem : fault_problems(checkpoint, faults)) {
+    out += "\n";
+    out += line(fmt::format("note: {}; {}", escape_for_display(problem.what),
+                            escape_for_display(problem.hint)),
+                width);
+  }
   return out;
 }
 
