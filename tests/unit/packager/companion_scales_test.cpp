@@ -103,18 +103,18 @@ TEST_CASE("every name, form and dtype binds") {
       {{}, ScaleForm::tensor}, {{1}, ScaleForm::tensor},   {{1, 1}, ScaleForm::tensor},
       {{130}, ScaleForm::row}, {{130, 1}, ScaleForm::row}, {{2, 3}, ScaleForm::block}};
   for (const auto& name : names)
-    for (const auto& [shape, form] : forms)
+    for (const auto& lies : forms)
       for (const DType dtype : {DType::f32, DType::bf16, DType::f16})
         for (const DType weight_dtype :
              {DType::f8_e4m3, DType::f8_e5m2, DType::f8_e4m3fnuz, DType::f8_e5m2fnuz}) {
           CAPTURE(name.scale);
-          CAPTURE(Shape(shape).to_string());
+          CAPTURE(Shape(lies.first).to_string());
           const Checkpoint checkpoint =
-              pair(name.weight, weight_dtype, {130, 300}, name.scale, dtype, shape);
+              pair(name.weight, weight_dtype, {130, 300}, name.scale, dtype, lies.first);
           CHECK(checkpoint.faults().empty());
           const SourceTensor& weight = tensor(checkpoint, name.weight);
           REQUIRE(weight.scale);
-          CHECK(weight.scale->form == form);
+          CHECK(weight.scale->form == lies.second);
           const SourceTensor& scale = checkpoint.tensors()[weight.scale->tensor];
           CHECK(scale.weight.path == name.scale);
           REQUIRE(scale.scale_of);
