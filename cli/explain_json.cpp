@@ -1,5 +1,6 @@
 #include "explain_output.h"
 #include "json_text.h"
+#include "scale_notes.h"
 #include "synps/json_writer.h"
 #include "weight_summary.h"
 
@@ -180,6 +181,14 @@ void write_weight(JsonWriter& json, const Explanation& explanation) {
   }
   json.key("fallback_reason");
   string_or_null(json, explanation.resolution.fallback_reason);
+  if (explanation.scale) {
+    json.key("scale");
+    write_scale(json, *explanation.scale);
+  }
+  if (!explanation.facts->scale_of.empty())
+    json.key("scale_of").string(explanation.facts->scale_of);
+  if (!explanation.facts->packed_as.empty())
+    json.key("packed_as").string(explanation.facts->packed_as);
   json.end_object();
 }
 

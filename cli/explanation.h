@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "synps/checkpoint.h"
+#include "synps/companion_scale.h"
 #include "synps/form.h"
 #include "synps/gguf_types.h"
 #include "synps/output_kind.h"
@@ -48,7 +49,8 @@ struct Explanation {
   bool bytes_are_bound = false;         ///< with bytes: compressed, and the most it can take
   WeightForm form;                      ///< with bytes
   bool lossless = true;                 ///< with bytes
-  std::optional<Support> support;       ///< of the scheme's codec; none where nothing is encoded
+  std::optional<StoredScale> scale;  ///< of the weight in the checkpoint, as the artifact says it
+  std::optional<Support> support;    ///< of the scheme's codec; none where nothing is encoded
 };
 
 /// Throws Error(usage) when `checkpoint`, which may be null, has no weight of that path;
@@ -58,8 +60,8 @@ Explanation explain_value(const Policy& policy, Value value, const Checkpoint* c
 
 /// The same for a weight of a checkpoint, without its groups. Throws Error(policy) when the
 /// policies disagree.
-Explanation explain_weight(const Policy& policy, const SourceTensor& tensor,
-                           const ExplainHow& how = {});
+Explanation explain_weight(const Policy& policy, const Checkpoint& checkpoint,
+                           const SourceTensor& tensor, const ExplainHow& how = {});
 
 /// Throws Error(limit) when nothing is left of the steps for finding a group's members.
 void check_group_steps(std::uint64_t steps, const Policy& policy, const PolicyGroup& group);

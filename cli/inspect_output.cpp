@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "key_values.h"
+#include "scale_notes.h"
 #include "shard_list.h"
 #include "synps/error.h"
 #include "synps/json_writer.h"
@@ -137,6 +138,7 @@ std::string inspect_text(const ArtifactSet& artifact, const CodecRegistry& codec
   out += "\n" + codec_totals_text(report, width);
   if (const std::string fallbacks = fallbacks_text(report, width); !fallbacks.empty())
     out += "\n" + fallbacks;
+  if (const std::string scales = scales_text(report, width); !scales.empty()) out += "\n" + scales;
   return out + "\n" + weight_table(weight_lines(report), all, width);
 }
 
@@ -186,6 +188,7 @@ std::string inspect_text(const Checkpoint& checkpoint, bool all, std::size_t wid
   out += checkpoint.gguf_version() != 0 ? key_values_text(checkpoint)
                                         : metadata_text(checkpoint.metadata());
   if (!checkpoint.tensors().empty()) out += "\n" + encoding_totals_text(totals, width);
+  out += scales_text(checkpoint, width) + faults_text(checkpoint, width);
   std::vector<WeightLine> lines;
   for (const SourceTensor& tensor : checkpoint.tensors()) {
     const Weight& weight = tensor.weight;
@@ -219,9 +222,23 @@ std::string inspect_json(const Checkpoint& checkpoint) {
     json.key("source").string(tensor.encoding);
     json.key("file").integer(tensor.file);
     json.key("offset").integer(tensor.offset);
-    json.key("bytes").integer(tensor.bytes).end_object();
+    json.key("bytes").integer(tensor.bytes);
+    if (tensor.scale) {
+      json.key("scale");
+      write_scale(json, {checkpoint.tensors()[tensor.scale->tensor].weight.path, tensor.scale->form,
+                         false});
+    }
+    if (tensor.scale_of)
+      json.key("scale_of").string(checkpoint.tensors()[*tensor.scale_of].weight.path);
+    if (!tensor.packed_as.empty()) json.key("packed_as").string(tensor.packed_as);
+    json.end_object();
   }
-  json.end_array().end_object();
+  json.end_array();
+  if (!checkpoint.faults().empty()) {
+    json.key("faults");
+    write_faults(json, checkpoint);
+  }
+  json.end_object();
   return json.take() + "\n";
 }
 

@@ -15,6 +15,7 @@
 #include "inputs.h"
 #include "plan_output.h"
 #include "progress_bar.h"
+#include "scale_notes.h"
 #include "shard_list.h"
 #include "standard_streams.h"
 #include "synps/json_writer.h"
@@ -102,6 +103,7 @@ std::string packed_text(const WeightReport& report, const PackReport& packed,
   out += codec_totals_text(report, width);
   if (const std::string fallbacks = fallbacks_text(report, width); !fallbacks.empty())
     out += "\n" + fallbacks;
+  if (const std::string scales = scales_text(report, width); !scales.empty()) out += "\n" + scales;
   out += gguf_text(report);
   for (const FindingKind& kind : kFindingKinds)
     if (const std::string text = findings_text(packed, kind, width); !text.empty())
@@ -136,6 +138,7 @@ std::string packed_json(const WeightReport& report, const PackReport& packed) {
   write_codec_totals(json, report);
   json.key("fallbacks");
   write_fallbacks(json, report);
+  write_folded_scales(json, report);
   for (const FindingKind& kind : kFindingKinds) {
     json.key(kind.name);
     write_findings(json, packed, kind);

@@ -4,6 +4,7 @@
 
 #include "gguf_report.h"
 #include "key_values.h"
+#include "scale_notes.h"
 #include "shard_list.h"
 #include "synps/error.h"
 #include "synps/json_writer.h"
@@ -79,6 +80,7 @@ std::string plan_text(const WeightReport& report, const std::string& input, bool
   out += "\n" + codec_totals_text(report, width);
   if (const std::string fallbacks = fallbacks_text(report, width); !fallbacks.empty())
     out += "\n" + fallbacks;
+  if (const std::string scales = scales_text(report, width); !scales.empty()) out += "\n" + scales;
   out += "\n" + weight_table(weight_lines(report), all, width);
   out += gguf_text(report);
   out += values_text(*report.values);

@@ -6,6 +6,8 @@
 #include <map>
 #include <string_view>
 
+#include "scale_notes.h"
+
 namespace synps::cli {
 namespace {
 
@@ -36,6 +38,7 @@ std::string encodings(const ReportedWeight& weight) {
                          ? short_codec(stored.source) + " kept as stored"
                          : short_codec(stored.source) + " -> " + short_codec(stored.codec.id());
   if (weight.fallback) text += " instead of " + short_codec(stored.scheme->format);
+  if (stored.scale) text += fmt::format(", {}", scale_text(*stored.scale));
   return text;
 }
 

@@ -9,6 +9,7 @@
 
 #include "json_text.h"
 #include "path_folding.h"
+#include "scale_notes.h"
 #include "synps/error.h"
 #include "table.h"
 #include "text.h"
@@ -219,6 +220,9 @@ void write_weight_fields(JsonWriter& json, const ReportedWeight& weight) {
   json.key("bytes_exact").boolean(!weight.bytes_are_bound);
   json.key("policy");
   weight.policy.empty() ? json.null() : json.string(weight.policy);
+  if (!stored.scale) return;
+  json.key("scale");
+  write_scale(json, *stored.scale);
 }
 
 }  // namespace synps::cli

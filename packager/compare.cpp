@@ -8,6 +8,7 @@
 #include "error_sums.h"
 #include "memory_model.h"
 #include "pieces.h"
+#include "scale_reader.h"
 #include "source_reader.h"
 #include "stored_reader.h"
 #include "synps/checked.h"
@@ -33,6 +34,7 @@ std::uint64_t compare_buffers(const std::vector<StoredWeight>& weights,
   std::uint64_t bytes = 0;
   std::uint64_t values = 0;
   std::uint64_t inflater = 0;  // of what is compared by bytes
+  std::uint64_t scales = 0;    // numbers
   std::uint64_t packages = 0;  // the copies that a package's codec gets
   for (const StoredWeight& weight : weights) {
     if (weight.components.size() == 1) {
@@ -50,10 +52,13 @@ std::uint64_t compare_buffers(const std::vector<StoredWeight>& weights,
     source = std::max(source, weight.source == encoding_name(weight.weight.dtype)
                                   ? dense_bytes(weight.weight.dtype, piece)
                                   : saturating_mul(floats, 2));
+    if (weight.scale && weight.scale->folded)
+      scales = std::max(scales, scale_numbers(weight.weight.shape, weight.scale->form, piece));
     if (!codec->info().file.empty()) packages = std::max(packages, saturating_mul(floats, 2));
   }
   std::uint64_t total = saturating_add(std::max(source, bytes), saturating_add(bytes, inflater));
   for (const std::uint64_t buffer : stored) total = saturating_add(total, buffer);
+  total = saturating_add(total, saturating_mul(scales, kScaleNumberBytes));
   return saturating_add(total, saturating_add(saturating_mul(values, 2), packages));
 }
 
@@ -78,7 +83,8 @@ auto WeightComparer::compare_bytes(const SourceTensor& tensor, const StoredWeigh
 
 auto WeightComparer::compare_values(const SourceTensor& tensor, const StoredWeight& weight,
                                     const Codec& source_codec, const Codec& codec,
-                                    WeightError& error) -> std::optional<Difference> {
+                                    const std::optional<FoldedScale>& scale, WeightError& error)
+    -> std::optional<Difference> {
   require_components(*file_, weight, codec);
   stored_reader_.start(*file_, weight, codec);
   ErrorSums sums;
@@ -89,7 +95,7 @@ auto WeightComparer::compare_values(const SourceTensor& tensor, const StoredWeig
     const std::span<float> source = source_values_.take(piece.elements());
     const std::span<float> stored = stored_values_.take(piece.elements());
     ValueReport narrowing;  // told when packing; here it shows as an error of values
-    source_reader_.read(checkpoint_, tensor, source_codec, piece, source, narrowing);
+    source_reader_.read(checkpoint_, tensor, source_codec, scale, piece, source, narrowing);
     stored_reader_.read(piece, stored);
     for (std::size_t i = 0; i < source.size(); ++i) {
       sums.add(source[i], stored[i]);
@@ -126,16 +132,20 @@ auto WeightComparer::compare_what_can_be(const SourceTensor& tensor, const Store
   if (packed_source ? stores_same_blocks(stored, tensor) : stored_as_source(stored)) {
     std::optional<Difference> difference = compare_bytes(tensor, stored);
     // Only for how far it is off: equal values do not make unequal bytes equal.
-    if (difference && error.compared) compare_values(tensor, stored, *source, *codec, error);
+    if (difference && error.compared)
+      compare_values(tensor, stored, *source, *codec, std::nullopt, error);
     return difference;
   }
+  const bool folded = stored.scale && stored.scale->folded;
+  const auto scale = folded ? folded_scale(checkpoint_, tensor, codecs_) : std::nullopt;
+  if (folded && !scale) error.compared = false;
   if (!error.compared)
     throw Error({.code = ErrorCode::artifact,
                  .file = file_->path(),
                  .what = "nothing here decodes this weight, to compare it",
                  .field = stored.weight.path,
                  .found = stored.codec.id()});
-  return compare_values(tensor, stored, *source, *codec, error);
+  return compare_values(tensor, stored, *source, *codec, scale, error);
 }
 
 WeightComparison WeightComparer::compare(const SourceTensor& tensor, const ArtifactReader& file,

@@ -51,6 +51,7 @@ class WeightComparer {
   std::optional<Difference> compare_bytes(const SourceTensor& tensor, const StoredWeight& stored);
   std::optional<Difference> compare_values(const SourceTensor& tensor, const StoredWeight& stored,
                                            const Codec& source_codec, const Codec& codec,
+                                           const std::optional<FoldedScale>& scale,
                                            WeightError& error);
   Problem difference_problem(const StoredWeight& stored, const Difference& difference) const;
 

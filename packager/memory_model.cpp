@@ -27,10 +27,16 @@ std::uint64_t heap_of(const PlannedWeight& planned) noexcept {
 
 /// Of making the plan: what the policy says of every weight, before the plan has it.
 std::uint64_t planning_bytes(const Plan& plan) noexcept {
-  std::uint64_t bytes =
-      plan.weights.size() * (sizeof(WeightFacts) + sizeof(WeightResolution) + 2 * kAllocation);
-  for (const StoredWeight& stored : plan.layout.index.weights)
+  constexpr std::uint64_t kWeight =
+      sizeof(WeightFacts) + sizeof(WeightResolution) + 2 * kAllocation;
+  std::uint64_t bytes = plan.weights.size() * kWeight;
+  for (const StoredWeight& stored : plan.layout.index.weights) {
     bytes += heap_bytes(stored.weight.path) + heap_bytes(stored.weight.shape);
+    // A scale has facts too, which name its weight.
+    if (stored.scale)
+      bytes += kWeight + heap_bytes(stored.scale->path) + heap_bytes(stored.weight.path) +
+               2 * heap_bytes(stored.weight.shape);
+  }
   return bytes;
 }
 
@@ -59,6 +65,7 @@ std::uint64_t heap_bytes(const StoredWeight& weight) noexcept {
                         heap_bytes(weight.device) + 2 * kAllocation;
   for (const Decision& decision : weight.decisions)
     bytes += sizeof decision + heap_bytes(decision.key) + heap_bytes(decision.pattern);
+  if (weight.scale) bytes += heap_bytes(weight.scale->path);
   for (const StoredComponent& stored : weight.components)
     bytes += sizeof stored + heap_of(stored.component) + heap_bytes(stored.entry);
   return bytes;
@@ -74,6 +81,8 @@ std::uint64_t memory_of(const Checkpoint& checkpoint) noexcept {
   std::uint64_t bytes = checkpoint.tensors().size() * sizeof(SourceTensor);
   for (const SourceTensor& tensor : checkpoint.tensors())
     bytes += heap_bytes(tensor.weight.path) + heap_bytes(tensor.weight.shape);
+  for (const CheckpointFault& fault : checkpoint.faults())
+    bytes += sizeof fault + fault.tensors.size() * sizeof(std::size_t) + kAllocation;
   for (const auto& [key, value] : checkpoint.metadata()) bytes += 2 * (key.size() + value.size());
   for (const SourceKeyValue& each : checkpoint.key_values())
     bytes += sizeof each + heap_bytes(each.value.key);

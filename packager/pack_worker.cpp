@@ -17,6 +17,7 @@ std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) noexcept {
 
 PackWorker::PackWorker(const PackTarget& target, const PackBuffers& buffers) : target_(target) {
   source_.buffer().take(buffers.source);
+  source_.scales().reserve(buffers.scales);
   values_.take(buffers.values / sizeof(float));
   windows_memory_.take(buffers.windows);
 }
@@ -31,7 +32,8 @@ std::span<float> PackWorker::read_piece(const PlannedWeight& planned, const Piec
                                         ValueReport& values) {
   const SourceTensor& tensor = target_.checkpoint.tensors()[planned.tensor];
   const std::span<float> out = values_.take(piece.elements());
-  source_.read(target_.checkpoint, tensor, *planned.source_codec, piece, out, values);
+  source_.read(target_.checkpoint, tensor, *planned.source_codec, planned.scale, piece, out,
+               values);
   return out;
 }
 

@@ -1,5 +1,6 @@
 #include "synps/verify.h"
 
+#include <algorithm>
 #include <memory>
 #include <set>
 
@@ -28,15 +29,36 @@ Problem weight_problem(const std::string& file, const Weight& weight, std::strin
   return {.code = ErrorCode::artifact, .file = file, .what = std::move(what), .field = weight.path};
 }
 
+/// The checkpoint's scales that the artifact has folded into their weights, by tensor.
+std::vector<bool> folded_scales(const Checkpoint& checkpoint, const ArtifactSet& artifact) {
+  const std::vector<StoredWeight>& weights = artifact.index().weights;
+  std::vector<bool> folded(checkpoint.tensors().size(), false);
+  for (const SourceTensor& tensor : checkpoint.tensors()) {
+    if (!tensor.scale) continue;
+    const auto stored = std::lower_bound(
+        weights.begin(), weights.end(), tensor.weight.path,
+        [](const StoredWeight& each, const std::string& path) { return each.weight.path < path; });
+    const bool found = stored != weights.end() && stored->weight.path == tensor.weight.path;
+    if (found && stored->scale && stored->scale->folded) folded[tensor.scale->tensor] = true;
+  }
+  return folded;
+}
+
 /// Weights that are the same on both sides; problems for the others.
 std::vector<WeightPair> pair_weights(const Checkpoint& checkpoint, const ArtifactSet& artifact,
                                      std::vector<Problem>& problems) {
   std::vector<WeightPair> pairs;
   const std::vector<SourceTensor>& tensors = checkpoint.tensors();
   const std::vector<StoredWeight>& weights = artifact.index().weights;
+  const std::vector<bool> folded = folded_scales(checkpoint, artifact);
   std::size_t t = 0;
   std::size_t w = 0;
   while (t < tensors.size() || w < weights.size()) {
+    if (t < tensors.size() && folded[t] &&
+        (w == weights.size() || tensors[t].weight.path != weights[w].weight.path)) {
+      ++t;
+      continue;
+    }
     const bool only_source =
         w == weights.size() ||
         (t < tensors.size() && tensors[t].weight.path < weights[w].weight.path);
@@ -57,11 +79,31 @@ std::vector<WeightPair> pair_weights(const Checkpoint& checkpoint, const Artifac
   return pairs;
 }
 
+std::string scale_text(const StoredScale& scale) {
+  return fmt::format("{}, per {}", quote(scale.path), to_string(scale.form));
+}
+
+/// A scale that is not the one that the checkpoint has for the weight.
+std::optional<Problem> scale_mismatch(const Checkpoint& checkpoint, const WeightPair& pair) {
+  const StoredWeight& stored = *pair.stored;
+  std::optional<StoredScale> wanted;
+  if (const auto& scale = pair.source->scale)
+    wanted = StoredScale{checkpoint.tensors()[scale->tensor].weight.path, scale->form,
+                         stored.scale && stored.scale->folded};
+  if (stored.scale == wanted) return std::nullopt;
+  Problem problem =
+      weight_problem(pair.file->path(), stored.weight, "the scale is not the checkpoint's");
+  problem.found = stored.scale ? scale_text(*stored.scale) : "none";
+  problem.want = wanted ? scale_text(*wanted) : "none";
+  return problem;
+}
+
 /// Shape, dtype or encoding that is not the source's.
-std::optional<Problem> mismatch(const WeightPair& pair) {
+std::optional<Problem> mismatch(const Checkpoint& checkpoint, const WeightPair& pair) {
   const StoredWeight& stored = *pair.stored;
   const Weight source = stored.codec.is_keep() ? kept_weight(*pair.source) : pair.source->weight;
-  if (source == stored.weight && pair.source->encoding == stored.source) return std::nullopt;
+  if (source == stored.weight && pair.source->encoding == stored.source)
+    return scale_mismatch(checkpoint, pair);
   Problem problem =
       weight_problem(pair.file->path(), stored.weight, "the weight is not the checkpoint's");
   const auto text = [](const Weight& weight, const std::string& encoding) {
@@ -101,7 +143,7 @@ void compare(const ArtifactSet& artifact, const CodecRegistry& codecs, const Che
   run_parallel(count, pairs.size(), [&](unsigned worker, std::uint64_t unit) {
     const WeightPair& pair = pairs[static_cast<std::size_t>(unit)];
     WeightComparison& result = results[static_cast<std::size_t>(unit)];
-    if (auto problem = mismatch(pair)) {
+    if (auto problem = mismatch(checkpoint, pair)) {
       result.error.path = pair.stored->weight.path;
       result.error.lossless = pair.stored->lossless;
       result.error.compared = result.error.exact = false;

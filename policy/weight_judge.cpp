@@ -174,8 +174,9 @@ std::optional<WeightFault> judge(const WeightFacts& facts, const SetResolution& 
                                  WeightResolution& out) {
   const CodecRegistry& codecs = *document.codecs;
   out = set.common;
+  out.told_to_keep = set.scheme != nullptr && set.scheme->scheme.format == kKeep;
   const bool empty = facts.weight.shape.elements() == 0;
-  if (!dtype_is_float(facts.weight.dtype)) {
+  if (!facts.needs_scheme()) {
     make_non_float(set, out);
     return empty ? std::nullopt : check_form(set, document, output, out);
   }

@@ -215,6 +215,12 @@ def faults_against(tiny):
         weights=tiny,
     )
     yield Bad(
+        "the pattern matches only scales, which go with their weights",
+        fixtures.POLICIES["fp8_scale.toml"],
+        '[[policies."**.scale_weight".schemes]]',
+        weights="fp8.safetensors",
+    )
+    yield Bad(
         "the codec cannot store a weight",
         fixtures.Q8_STRICT,
         '[[policies."*".schemes]]',
@@ -261,7 +267,7 @@ def faults_against(tiny):
         "no codec here decodes a source encoding",
         scheme("*", format="f16"),
         "[[policies",
-        weights="fp8.safetensors",
+        weights="e8m0.safetensors",
     )
     yield Bad(
         "GGUF has no tensor type for a codec: 2 weights",

@@ -16,6 +16,7 @@ from gguf import GGMLQuantizationType as Type
 from gguf import GGUFValueType as Value
 from gguf import quants
 
+import both_worlds
 from support import file_tensors, read_safetensors, synps, synps_json, write_text
 
 # What the package's Python code quantizes to, and the name of synps' codec.
@@ -363,52 +364,15 @@ def check_split(folder):
     check(parts[2] in failed.stderr, failed.stderr)
 
 
-def write_plain_safetensors(path, tensors):
-    header, data = {}, b""
-    for name, array in tensors.items():
-        bytes_ = array.tobytes()
-        header[name] = {
-            "dtype": "F16" if array.dtype == np.float16 else "F32",
-            "shape": list(array.shape),
-            "data_offsets": [len(data), len(data) + len(bytes_)],
-        }
-        data += bytes_
-    text = json.dumps(header).encode()
-    with open(path, "wb") as file:
-        file.write(struct.pack("<Q", len(text)) + text + data)
-
-
-def check_one_policy_for_both(folder):
-    """One policy with patterns for both naming schemes packs both to the same values."""
-    random = np.random.default_rng(5)
-    up = random.standard_normal((96, 256)).astype(np.float16)
-    norm = random.standard_normal(256).astype(np.float32)
-    names = {
-        "model.layers.0.mlp.up_proj.weight": ("blk.0.ffn_up.weight", up),
-        "model.layers.0.input_layernorm.weight": ("blk.0.attn_norm.weight", norm),
-    }
-    safetensors, path = os.path.join(folder, "m.safetensors"), os.path.join(folder, "m.gguf")
-    write_plain_safetensors(safetensors, {name: array for name, (_, array) in names.items()})
-    sample = Sample(path)
-    for _, (name, array) in names.items():
-        sample.add(name, array, None, "")
-    sample.write()
-    policy = write_text(
-        os.path.join(folder, "both.toml"),
-        '[myelin]\nformats = ["f16"]\n[[policies."*".schemes]]\nformat = "keep"\n'
-        '[policies."model.layers.*.mlp"]\noptional = true\n'
-        '[[policies."model.layers.*.mlp".schemes]]\nformat = "q4_0"\n'
-        '[policies."blk.*.ffn_*"]\noptional = true\n'
-        '[[policies."blk.*.ffn_*".schemes]]\nformat = "q4_0"\n',
-    )
-    unpacked = {}
-    for source in (safetensors, path):
-        artifact, plain = source + ".synps", source + ".plain"
-        synps("pack", source, "-p", policy, "-o", artifact)
-        synps("unpack", artifact, "-o", plain)
-        unpacked[source] = file_tensors(plain)
-    for name, (other, _) in names.items():
-        check(unpacked[safetensors][name] == unpacked[path][other], f"{name} is not {other}")
+def write_with_package(path, tensors):
+    writer = gguf.GGUFWriter(path, "llama")
+    for name, shape, values in tensors:
+        array = np.array(values, dtype=np.float32 if len(shape) == 1 else np.float16)
+        writer.add_tensor(name, array.reshape(shape))
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
 
 
 def main(arguments):
@@ -424,7 +388,7 @@ def main(arguments):
     written = check_gguf_output(folder)
     check_encoding(folder)
     check_split(folder)
-    check_one_policy_for_both(folder)
+    both_worlds.check(folder, write_with_package)
     print(
         f"{len(sample.raw)} tensors as the gguf package wrote them, {compared} decoded alike; "
         f"{written} types written as GGUF as the package quantizes them"

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "synps/codec.h"
+#include "synps/companion_scale.h"
 #include "synps/form.h"
 #include "synps/hash.h"
 #include "synps/scheme.h"
@@ -76,6 +77,7 @@ struct StoredWeight {
   FormRequest asked{};             ///< what the policy asked of the form
   WeightForm form{};               ///< what it became
   std::optional<Scheme> scheme{};  ///< none for weights that need no scheme
+  std::optional<StoredScale> scale{};  ///< none where the checkpoint has none for it
   std::string device = "local";
   std::vector<Decision> decisions{};  ///< by key
   std::vector<StoredComponent> components{};

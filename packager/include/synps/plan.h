@@ -14,6 +14,18 @@
 
 namespace synps {
 
+/// What the decoded values of a weight are multiplied by.
+struct FoldedScale {
+  const SourceTensor* tensor = nullptr;  ///< of the checkpoint
+  ScaleForm form = ScaleForm::tensor;
+  const Codec* codec = nullptr;  ///< decodes it
+};
+
+/// The scale that belongs to the values of a tensor; nothing where it has none, or no codec here
+/// decodes its scale.
+std::optional<FoldedScale> folded_scale(const Checkpoint& checkpoint, const SourceTensor& tensor,
+                                        const CodecRegistry& codecs);
+
 /// One weight's resolved form and its bytes, before a value is read.
 struct PlannedWeight {
   std::size_t tensor = 0;               ///< index into Checkpoint::tensors()
@@ -22,10 +34,11 @@ struct PlannedWeight {
   const Codec* codec = nullptr;         ///< encodes; null when the bytes are copied
   const GgufType* gguf_type = nullptr;  ///< of the tensor in a GGUF output, else null
   bool copied = false;                  ///< stored bytes are the source's bytes
+  std::optional<FoldedScale> scale{};  ///< that its values are multiplied by, when they are encoded
   bool lossless = true;
   bool used_fallback = false;
   std::string fallback_reason;
-  std::uint64_t source_bytes = 0;
+  std::uint64_t source_bytes = 0;  ///< with the folded scale's
   std::uint64_t bytes = 0;   ///< in the artifact, padding included; of compressed components the
                              ///< most they can take
   std::string warning;       ///< what the policy asks for this weight and may not mean
@@ -38,7 +51,7 @@ struct PlannedShard;
 /// What pack will do. The output's size is exact, unless layout.has_bounds: then it is the most
 /// that it can be, and the sizes of compressed components are.
 struct Plan {
-  std::vector<PlannedWeight> weights;  ///< by the bytes of the path
+  std::vector<PlannedWeight> weights;  ///< by the bytes of the path; no scale that is folded
   /// Of a GGUF output it has the weights, their places, and the sizes of header and file; of its
   /// bytes nothing else.
   ArtifactLayout layout;
@@ -83,7 +96,9 @@ void check_output_kind(const Checkpoint& checkpoint, OutputKind output);
 /// What tensors of a GGUF output are aligned to, in bytes: as in the checkpoint.
 std::uint64_t gguf_alignment(const Checkpoint& checkpoint);
 
-/// Resolves every weight and lays the output out. Throws Error with all problems.
+/// Resolves every weight and lays the output out. Throws Error with all problems; of code
+/// checkpoint for tensors that must not be decoded (Checkpoint::faults()), unless the policy keeps
+/// them all.
 Plan make_plan(const Checkpoint& checkpoint, const Policy& policy, const PlanOptions& options = {});
 
 /// Bytes that loading a stored weight takes on the heap, in the file's mapping, and of them by
@@ -95,8 +110,11 @@ struct LoadedBytes {
 };
 LoadedBytes loaded_bytes(const StoredWeight& weight) noexcept;
 
-/// How a weight of a checkpoint looks to a policy.
+/// How a weight of a checkpoint looks to a policy, apart from what others say of it: whether it is
+/// a scale, or stands in a fault.
 WeightFacts weight_facts(const SourceTensor& tensor);
+/// The same for one of a checkpoint, with that.
+WeightFacts weight_facts(const Checkpoint& checkpoint, const SourceTensor& tensor);
 /// The same for all of them, in their order.
 std::vector<WeightFacts> weight_facts(const Checkpoint& checkpoint);
 
