@@ -27,8 +27,7 @@ bool concerns_values(std::string_view key) noexcept {
 
 bool concerns(std::string_view key, const ExplainRequest& request) noexcept {
   if (request.scope != Scope::constant) return concerns_values(key);
-  return request.facts == nullptr ||
-         synps::concerns(key, request.facts->needs_scheme());
+  return request.facts == nullptr || synps::concerns(key, request.facts->needs_scheme());
 }
 
 }  // namespace
