@@ -73,13 +73,14 @@ class WeightView {
   std::size_t number_ = 0;
 };
 
-/// An artifact opened for use, in one file or in shards: maps the files, checks header and index, and reads weights from the
-/// stored bytes. Copies share the mapping. All const functions may be called from any number of
-/// threads.
+/// An artifact opened for use, in one file or in shards: maps the files, checks header and index,
+/// and reads weights from the stored bytes. Copies share the mapping. All const functions may be
+/// called from any number of threads.
 class Artifact {
  public:
-  /// `path` is an artifact's file, its shard index, or a folder that holds one. Throws Error(artifact), Error(io); Error(package) when a weight's codec is not known, naming
-  /// the package that is needed.
+  /// `path` is an artifact's file, its shard index, or a folder that holds one. Throws
+  /// Error(artifact), Error(io); Error(package) when a weight's codec is not known, naming the
+  /// package that is needed.
   static Artifact open(const std::string& path, const OpenOptions& options = {});
 
   std::size_t size() const noexcept;
