@@ -134,7 +134,9 @@ void decode(benchmark::State& state, const Codec& codec) {
   } else if (!codec.info().dense) {
     // Read only: bytes that make scales of ordinary size, in f16 and in f32.
     std::memset(stored.out[0].data(), 0x2C, stored.out[0].size());
-  } else {  // f64
+  } else if (codec.info().dense_dtype != DType::f64) {  // 8 bits: ordinary values
+    std::memset(stored.out[0].data(), 0x2C, stored.out[0].size());
+  } else {
     for (std::size_t i = 0; i < values().size(); ++i) {
       const double value = static_cast<double>(values()[i]) * 1.1;
       std::memcpy(stored.out[0].data() + i * sizeof value, &value, sizeof value);

@@ -30,6 +30,7 @@ constexpr const char* kFooter =
 struct Options {
   std::string checkpoint;
   std::string policy;
+  std::string to;
   std::vector<std::string> packages;
   bool strict = false;
   bool allow_unmatched = false;
@@ -48,8 +49,10 @@ std::optional<Checkpoint> open_if_named(const Options& options) {
 PolicyCheck checked(const std::string& file, const CodecRegistry& codecs,
                     const std::vector<WeightFacts>* weights, const Options& options) {
   try {
-    return PolicyCheck::run(file, codecs, weights, {.allow_unmatched = options.allow_unmatched},
-                            policy_options(codecs));
+    return PolicyCheck::run(
+        file, codecs, weights,
+        {.allow_unmatched = options.allow_unmatched, .output = output_kind(options.to)},
+        policy_options(codecs));
   } catch (const Error& error) {
     if (error.code() == ErrorCode::io) throw;
     PolicyCheck check;  // a file that is too large, say, is a finding like any other
@@ -61,6 +64,8 @@ PolicyCheck checked(const std::string& file, const CodecRegistry& codecs,
 int run(const Options& options) {
   const std::string file = policy_file(options.policy);
   const std::optional<Checkpoint> checkpoint = open_if_named(options);
+  const OutputKind kind = output_kind(options.to);
+  if (checkpoint) check_output_kind(*checkpoint, kind);
   const CodecRegistry codecs = registry_with(options.packages);
   std::vector<WeightFacts> weights;
   if (checkpoint) weights = weight_facts(*checkpoint);
@@ -77,7 +82,8 @@ int run(const Options& options) {
     report.fallbacks = fallback_groups(weights, check);
     if (check.problems.empty()) {
       // What only the layout finds is the checkpoint's fault, such as names that collide.
-      plan = make_plan(*checkpoint, *check.policy, {.allow_unmatched = options.allow_unmatched});
+      plan = make_plan(*checkpoint, *check.policy,
+                       {.allow_unmatched = options.allow_unmatched, .output = kind});
       report.plan = report_plan(*plan, *check.policy, *checkpoint);
     }
   }
@@ -95,6 +101,7 @@ Command make_check(CLI::App& program, const CommonOptions&) {
       ->type_name("");
   add_policy_option(*command, options->policy);
   add_package_option(*command, options->packages);
+  add_output_kind_option(*command, options->to);
   command->add_flag("--strict", options->strict, "Warnings are errors");
   command->add_flag("--allow-unmatched", options->allow_unmatched, "Policies may match no weight");
   command->add_flag("-a,--all", options->all, "Show every problem, not only the first 50");

@@ -17,6 +17,7 @@ std::vector<SourceEncoding> source_encodings(const std::vector<WeightFacts>& wei
   std::map<std::string, SourceEncoding> encodings;
   for (std::size_t i = 0; i < check.resolutions.size(); ++i) {
     const WeightFacts& facts = weights[i];
+    if (!facts.scale_of.empty()) continue;  // read with its weight, whatever the policy names
     SourceEncoding& encoding = encodings[facts.encoding];
     encoding.name = facts.encoding;
     encoding.weights += 1;

@@ -42,6 +42,7 @@ struct Options {
   std::string lifetime;
   std::string why_not;
   std::string compress;
+  std::string to;
   bool json = false;
 };
 
@@ -89,16 +90,29 @@ void warn_of_pattern(const Options& options) {
     spdlog::warn("{} is taken as a path, not as a pattern", quote(options.path));
 }
 
+/// No policy can give a GGUF file what it has no tensor type for.
+void check_why_not(const std::string& format, OutputKind kind, const CodecRegistry& codecs) {
+  const Codec* codec = codecs.resolve(format);
+  if (kind != OutputKind::gguf || codec == nullptr) return;
+  if (gguf_type_of_codec(codec->info().id()) != nullptr) return;
+  throw usage_error("GGUF has no tensor type for " + quote(format) + ", whatever a policy says",
+                    "leave out --to gguf, or name another format");
+}
+
 int run(const Options& options) {
   Value value = value_of(options);
+  const OutputKind kind = output_kind(options.to);
+  check_compress(kind, options.compress);
   warn_of_pattern(options);
   const CodecRegistry codecs = registry_with(options.packages);
+  check_why_not(options.why_not, kind, codecs);
   const Policy policy = load_policy(options.policy, codecs);
   std::optional<Checkpoint> checkpoint;
   if (!options.checkpoint.empty()) checkpoint = open_checkpoint(options.checkpoint);
+  if (checkpoint) check_output_kind(*checkpoint, kind);
   const Checkpoint* opened = checkpoint ? &*checkpoint : nullptr;
   const Explanation explanation =
-      explain_value(policy, std::move(value), opened, compress_request(options.compress));
+      explain_value(policy, std::move(value), opened, {compress_request(options.compress), kind});
   std::optional<WhyNot> answer;
   if (!options.why_not.empty())
     answer = why_not(explanation, options.why_not, opened, {&codecs, policy_options(codecs)});
@@ -135,6 +149,7 @@ Command make_explain(CLI::App& program, const CommonOptions&) {
                    "Say what keeps it from this format, and what to write to get it")
       ->type_name("FORMAT");
   add_compress_option(*command, options->compress);
+  add_output_kind_option(*command, options->to);
   add_json_option(*command, options->json);
   return {command, [options] { return run(*options); }};
 }

@@ -1,5 +1,6 @@
 #include "explain_output.h"
 #include "json_text.h"
+#include "scale_notes.h"
 #include "synps/json_writer.h"
 #include "weight_summary.h"
 
@@ -162,9 +163,13 @@ void write_weight(JsonWriter& json, const Explanation& explanation) {
   json.key("stored");
   if (explanation.bytes) {
     json.begin_object().key("encoding").string(to_string(explanation.form.encoding));
+    const GgufType* type = explanation.gguf_type;  // a file of these says nothing of the two
+    if (type != nullptr) json.key("type").string(type->name);
     json.key("order").string(to_string(explanation.form.order));
-    json.key("orientation").string(to_string(explanation.form.orientation));
-    json.key("residency").string(to_string(explanation.form.residency));
+    json.key("orientation");
+    type != nullptr ? json.null() : json.string(to_string(explanation.form.orientation));
+    json.key("residency");
+    type != nullptr ? json.null() : json.string(to_string(explanation.form.residency));
     json.key("lossless").boolean(explanation.lossless);
     json.key("compress")
         .string(to_string(explanation.bytes_are_bound ? explanation.resolution.form.compress
@@ -176,6 +181,14 @@ void write_weight(JsonWriter& json, const Explanation& explanation) {
   }
   json.key("fallback_reason");
   string_or_null(json, explanation.resolution.fallback_reason);
+  if (explanation.scale) {
+    json.key("scale");
+    write_scale(json, *explanation.scale);
+  }
+  if (!explanation.facts->scale_of.empty())
+    json.key("scale_of").string(explanation.facts->scale_of);
+  if (!explanation.facts->packed_as.empty())
+    json.key("packed_as").string(explanation.facts->packed_as);
   json.end_object();
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "scale_notes.h"
 #include "synps/artifact_index.h"
 #include "synps/error.h"
 #include "table.h"
@@ -35,6 +36,11 @@ std::string lossless_for(const CodecInfo& info) {
 
 std::string codec_text(const Explanation& explanation) {
   const WeightResolution& resolution = explanation.resolution;
+  if (explanation.facts && !explanation.facts->scale_of.empty())
+    return fmt::format(
+        "that of {}: it is the scale of that weight, folded in when it is decoded and kept "
+        "beside it when it is kept",
+        escape_for_display(explanation.facts->scale_of));
   if (resolution.keep)
     return resolution.needs_scheme ? "kept as stored"
                                    : "kept as stored; not a float, so no policy is needed";
@@ -77,6 +83,19 @@ std::string support_text(const Explanation& explanation) {
   return text;
 }
 
+std::string form_text(const Explanation& explanation) {
+  std::string form = to_string(explanation.form.encoding);
+  if (explanation.gguf_type != nullptr)
+    return fmt::format("{}, {}", form, explanation.gguf_type->name);
+  form += fmt::format(", {}, {}", to_string(explanation.form.order),
+                      to_string(explanation.form.residency));
+  if (explanation.form.orientation != Orientation::out_in)
+    form += fmt::format(", {}", to_string(explanation.form.orientation));
+  if (explanation.bytes_are_bound)
+    form += fmt::format(", {}", to_string(explanation.resolution.form.compress));
+  return form;
+}
+
 std::string weight_text(const Explanation& explanation, std::size_t width) {
   if (!explanation.facts) return {};
   const WeightFacts& facts = *explanation.facts;
@@ -87,16 +106,14 @@ std::string weight_text(const Explanation& explanation, std::size_t width) {
                fmt::format("{} {}, {}", short_name(facts.encoding), facts.weight.shape.to_string(),
                            exact_bytes(explanation.source_bytes)),
                width);
-  if (!explanation.bytes) return out;
-  std::string form =
-      fmt::format("{}, {}, {}", to_string(explanation.form.encoding),
-                  to_string(explanation.form.order), to_string(explanation.form.residency));
-  if (explanation.form.orientation != Orientation::out_in)
-    form += fmt::format(", {}", to_string(explanation.form.orientation));
-  if (explanation.bytes_are_bound)
-    form += fmt::format(", {}", to_string(explanation.resolution.form.compress));
+  if (explanation.scale) out += labelled("scale", scale_origin(*explanation.scale), width);
+  if (!facts.packed_as.empty())
+    out += labelled(
+        "packed",
+        fmt::format("part of a module in {}, which nothing here decodes", facts.packed_as), width);
+  if (!explanation.bytes || !facts.scale_of.empty()) return out;
   return out + labelled("stored",
-                        fmt::format("{}; {}{}, {} of the source", form,
+                        fmt::format("{}; {}{}, {} of the source", form_text(explanation),
                                     explanation.bytes_are_bound ? "at most " : "",
                                     exact_bytes(*explanation.bytes),
                                     percent(*explanation.bytes, explanation.source_bytes)),

@@ -95,6 +95,33 @@ void add_weight(Explanation& explanation, const SourceTensor& tensor) {
                           copied ? std::string() : resolution.codec->info().id(), compression);
 }
 
+/// What becomes of it in a GGUF file, where the weight's bytes are the same and padded otherwise. A
+/// key-value is none of its tensors.
+void make_gguf(Explanation& explanation, const SourceTensor& tensor, const Checkpoint& checkpoint) {
+  if (!explanation.bytes) return;
+  if (is_key_value_encoding(tensor.encoding)) {
+    explanation.bytes.reset();
+    return;
+  }
+  explanation.gguf_type = explanation.stored_codec == CodecRef::keep().id()
+                              ? &gguf_type_of(tensor)
+                              : gguf_type_of_codec(explanation.stored_codec);
+  const auto bytes = explanation.gguf_type->bytes(tensor.weight.shape.elements());
+  explanation.bytes = checked_round_up(bytes.value_or(0), gguf_alignment(checkpoint));
+  explanation.bytes_are_bound = false;
+}
+
+/// Decoding the weight folds its scale in, which no dtype holds exactly.
+void add_scale(Explanation& explanation, const Checkpoint& checkpoint, const SourceTensor& tensor) {
+  if (!tensor.scale) return;
+  const WeightResolution& resolution = explanation.resolution;
+  const bool decodes =
+      tensor.weight.shape.elements() != 0 && !resolution.keep && resolution.codec != nullptr;
+  explanation.scale = StoredScale{checkpoint.tensors()[tensor.scale->tensor].weight.path,
+                                  tensor.scale->form, decodes};
+  if (decodes) explanation.lossless = false;
+}
+
 std::vector<std::string> other_members(const Policy& policy, const PolicyGroup& group,
                                        const std::string& path, const Checkpoint& checkpoint) {
   std::uint64_t steps = kGroupSteps;
@@ -119,7 +146,7 @@ std::string group_fault(const Policy& policy, const PolicyGroup& group, const st
   for (const SourceTensor& tensor : checkpoint.tensors()) {
     const std::string& name = tensor.weight.path;
     if (name == path || std::binary_search(others.begin(), others.end(), name))
-      members.push_back(weight_facts(tensor));
+      members.push_back(weight_facts(checkpoint, tensor));
   }
   try {
     policy.resolve(members, {.allow_unmatched = true});
@@ -156,29 +183,33 @@ void check_group_steps(std::uint64_t steps, const Policy& policy, const PolicyGr
   throw Error(std::move(problem));
 }
 
-Explanation explain_weight(const Policy& policy, const SourceTensor& tensor,
-                           const std::optional<CompressRequest>& compress) {
+Explanation explain_weight(const Policy& policy, const Checkpoint& checkpoint,
+                           const SourceTensor& tensor, const ExplainHow& how) {
   Explanation explanation;
   explanation.policy = &policy;
   explanation.value.path = tensor.weight.path;
-  explanation.facts = weight_facts(tensor);
+  explanation.facts = weight_facts(checkpoint, tensor);
   ExplainRequest request;
   request.facts = &*explanation.facts;
-  request.compress = compress;
+  request.compress = how.compress;
+  request.output = how.output;
   explanation.resolution = policy.explain(tensor.weight.path, request);
   add_weight(explanation, tensor);
+  add_scale(explanation, checkpoint, tensor);
   return explanation;
 }
 
 Explanation explain_value(const Policy& policy, Value value, const Checkpoint* checkpoint,
-                          const std::optional<CompressRequest>& compress) {
+                          const ExplainHow& how) {
   Explanation explanation;
   if (checkpoint != nullptr) {
-    explanation = explain_weight(policy, tensor_of(*checkpoint, value.path), compress);
+    const SourceTensor& tensor = tensor_of(*checkpoint, value.path);
+    explanation = explain_weight(policy, *checkpoint, tensor, how);
+    if (how.output == OutputKind::gguf) make_gguf(explanation, tensor, *checkpoint);
   } else {
     explanation.policy = &policy;
-    explanation.resolution =
-        policy.explain(value.path, {nullptr, value.scope, value.lifetime, compress});
+    explanation.resolution = policy.explain(
+        value.path, {nullptr, value.scope, value.lifetime, how.compress, how.output});
   }
   explanation.value = std::move(value);
   const std::string& path = explanation.value.path;

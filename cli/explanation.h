@@ -6,7 +6,10 @@
 #include <vector>
 
 #include "synps/checkpoint.h"
+#include "synps/companion_scale.h"
 #include "synps/form.h"
+#include "synps/gguf_types.h"
+#include "synps/output_kind.h"
 #include "synps/policy.h"
 
 namespace synps::cli {
@@ -24,6 +27,12 @@ struct GroupMembership {
   std::vector<std::string> others;  ///< its other members in the checkpoint, by path
 };
 
+/// What else than a policy decides.
+struct ExplainHow {
+  std::optional<CompressRequest> compress{};  ///< holds where no policy sets it
+  OutputKind output = OutputKind::artifact;
+};
+
 /// What a policy says about a value, and about the weight of that path where there is one. Lives as
 /// long as the policy.
 struct Explanation {
@@ -34,24 +43,25 @@ struct Explanation {
   // With a checkpoint:
   std::optional<WeightFacts> facts;
   std::uint64_t source_bytes = 0;
-  std::string stored_codec;            ///< what the artifact will name; "" when none fits
-  std::optional<std::uint64_t> bytes;  ///< in the artifact, padding included; none when none fits
-  bool bytes_are_bound = false;        ///< with bytes: compressed, and the most it can take
-  WeightForm form;                     ///< with bytes
-  bool lossless = true;                ///< with bytes
-  std::optional<Support> support;      ///< of the scheme's codec; none where nothing is encoded
+  std::string stored_codec;             ///< what the artifact will name; "" when none fits
+  std::optional<std::uint64_t> bytes;   ///< in the output, padding included; none when none fits
+  const GgufType* gguf_type = nullptr;  ///< with bytes: of the tensor in a GGUF output, else null
+  bool bytes_are_bound = false;         ///< with bytes: compressed, and the most it can take
+  WeightForm form;                      ///< with bytes
+  bool lossless = true;                 ///< with bytes
+  std::optional<StoredScale> scale;  ///< of the weight in the checkpoint, as the artifact says it
+  std::optional<Support> support;    ///< of the scheme's codec; none where nothing is encoded
 };
 
 /// Throws Error(usage) when `checkpoint`, which may be null, has no weight of that path;
 /// Error(policy) when the policies disagree.
-/// `compress` holds where no policy sets it.
 Explanation explain_value(const Policy& policy, Value value, const Checkpoint* checkpoint,
-                          const std::optional<CompressRequest>& compress = {});
+                          const ExplainHow& how = {});
 
 /// The same for a weight of a checkpoint, without its groups. Throws Error(policy) when the
 /// policies disagree.
-Explanation explain_weight(const Policy& policy, const SourceTensor& tensor,
-                           const std::optional<CompressRequest>& compress = {});
+Explanation explain_weight(const Policy& policy, const Checkpoint& checkpoint,
+                           const SourceTensor& tensor, const ExplainHow& how = {});
 
 /// Throws Error(limit) when nothing is left of the steps for finding a group's members.
 void check_group_steps(std::uint64_t steps, const Policy& policy, const PolicyGroup& group);

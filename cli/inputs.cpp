@@ -14,7 +14,6 @@
 
 #include "byte_size.h"
 #include "failures.h"
-#include "synps/artifact_reader.h"
 #include "synps/builtin_codecs.h"
 #include "synps/codec_package.h"
 #include "synps/file.h"
@@ -55,6 +54,22 @@ std::string compress_fault(const std::string& text) {
                      kMinZstdLevel, kMaxZstdLevel);
 }
 
+void add_size_option(CLI::App& command, const char* name, std::uint64_t& bytes,
+                     const char* description) {
+  command
+      .add_option_function<std::string>(
+          name, [&bytes](const std::string& text) { bytes = parse_byte_size(text).value_or(0); },
+          description)
+      ->check(CLI::Validator(byte_size_fault, ""))
+      ->type_name("SIZE");
+}
+
+/// What is wrong with a --to, or nothing.
+std::string output_kind_fault(const std::string& text) {
+  if (output_kind_from(text)) return {};
+  return fmt::format("{} is neither artifact nor gguf", quote(text));
+}
+
 }  // namespace
 
 void add_policy_option(CLI::App& command, std::string& policy) {
@@ -70,13 +85,13 @@ void add_jobs_option(CLI::App& command, unsigned& jobs) {
 }
 
 void add_max_memory_option(CLI::App& command, std::uint64_t& bytes) {
-  command
-      .add_option_function<std::string>(
-          "--max-memory",
-          [&bytes](const std::string& text) { bytes = parse_byte_size(text).value_or(0); },
-          "The most memory to take, such as 512MiB; fewer workers are used, to fit")
-      ->check(CLI::Validator(byte_size_fault, ""))
-      ->type_name("SIZE");
+  add_size_option(command, "--max-memory", bytes,
+                  "The most memory to take, such as 512MiB; fewer workers are used, to fit");
+}
+
+void add_max_shard_option(CLI::App& command, std::uint64_t& bytes) {
+  add_size_option(command, "--max-shard-size", bytes,
+                  "The most bytes of a file, such as 5GB; what is larger is cut into shards");
 }
 
 void add_json_option(CLI::App& command, bool& json) {
@@ -97,6 +112,32 @@ void add_compress_option(CLI::App& command, std::string& compress) {
 
 std::optional<CompressRequest> compress_request(const std::string& compress) {
   return compress.empty() ? std::nullopt : compress_request_from(compress);
+}
+
+void add_output_kind_option(CLI::App& command, std::string& to) {
+  command.add_option("--to", to, "What packing makes: artifact, or gguf of a GGUF checkpoint")
+      ->check(CLI::Validator(output_kind_fault, ""))
+      ->type_name("KIND");
+}
+
+OutputKind output_kind(const std::string& to) {
+  return output_kind_from(to).value_or(OutputKind::artifact);
+}
+
+OutputKind output_kind_for(const std::string& output, const std::string& to) {
+  const OutputKind named = output_kind_of_path(output);
+  if (to.empty() || output_kind(to) == named) return named;
+  throw usage_error(
+      fmt::format("a contradiction: --to {}, and the output is called {}", to, quote(output)),
+      named == OutputKind::gguf ? "call an artifact something else, such as model.synps"
+                                : "give it a name that ends in .gguf");
+}
+
+void check_compress(OutputKind kind, const std::string& compress) {
+  const auto asked = compress_request(compress);
+  if (kind == OutputKind::artifact || !asked || asked->method == Compression::none) return;
+  throw usage_error("GGUF holds no compressed weights: --compress " + compress,
+                    "leave out --compress, or pack an artifact");
 }
 
 void add_package_option(CLI::App& command, std::vector<std::string>& packages) {
@@ -122,7 +163,9 @@ CodecRegistry registry_with(const std::vector<std::string>& packages) {
 }
 
 bool is_artifact(const std::string& path) {
-  return status_of(path).kind == FileStatus::Kind::regular && ArtifactReader::recognises(path);
+  const FileStatus::Kind kind = status_of(path).kind;
+  return (kind == FileStatus::Kind::regular || kind == FileStatus::Kind::directory) &&
+         ArtifactSet::recognises(path);
 }
 
 Checkpoint open_checkpoint(const std::string& path) {
@@ -165,7 +208,7 @@ Policy load_policy(const std::string& given, const CodecRegistry& codecs) {
   return policy;
 }
 
-void log_missing_codecs(const ArtifactReader& artifact, const CodecRegistry& codecs) {
+void log_missing_codecs(const ArtifactSet& artifact, const CodecRegistry& codecs) {
   for (const Problem& problem : missing_codecs(artifact.path(), artifact.index().weights, codecs))
     spdlog::warn("{}", to_string(problem));
 }

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "synps/artifact_reader.h"
+#include "synps/artifact_set.h"
 #include "synps/checkpoint.h"
 #include "synps/codec_registry.h"
 #include "synps/plan.h"
@@ -22,12 +22,24 @@ void add_policy_option(CLI::App& command, std::string& policy);
 void add_jobs_option(CLI::App& command, unsigned& jobs);
 /// `--max-memory SIZE`; 0 stays where it is not given.
 void add_max_memory_option(CLI::App& command, std::uint64_t& bytes);
+/// `--max-shard-size SIZE`; 0 stays where it is not given.
+void add_max_shard_option(CLI::App& command, std::uint64_t& bytes);
 void add_json_option(CLI::App& command, bool& json);
 void add_all_option(CLI::App& command, bool& all);
 /// `--compress METHOD`: for compress_request().
 void add_compress_option(CLI::App& command, std::string& compress);
 /// What the option asks for; nothing when it was not given.
 std::optional<CompressRequest> compress_request(const std::string& compress);
+/// `--to KIND`: for output_kind().
+void add_output_kind_option(CLI::App& command, std::string& to);
+/// What the option asks for; an artifact when it was not given.
+OutputKind output_kind(const std::string& to);
+/// What pack makes: what the option asks for, which the output's name must not contradict, or what
+/// that name asks for. Throws Error(usage).
+OutputKind output_kind_for(const std::string& output, const std::string& to);
+/// Throws Error(usage) for a --compress that an output of this kind cannot have.
+void check_compress(OutputKind kind, const std::string& compress);
+
 /// `--package NAME=PATH`, any number of times. For registry_with().
 void add_package_option(CLI::App& command, std::vector<std::string>& packages);
 
@@ -36,8 +48,8 @@ void add_package_option(CLI::App& command, std::vector<std::string>& packages);
 /// is not NAME=PATH or a name given twice, Error(package) for a package that cannot be used.
 CodecRegistry registry_with(const std::vector<std::string>& packages);
 
-/// Whether `path` is a file that says it is an artifact. Throws Error(io) when there is no such
-/// file.
+/// Whether `path` says that it is an artifact (ArtifactSet::recognises). Throws Error(io) when
+/// there is no such file.
 bool is_artifact(const std::string& path);
 
 /// Checkpoint::open, logged.
@@ -58,7 +70,7 @@ Policy load_policy(const std::string& given, const CodecRegistry& codecs);
 
 /// Warns of codecs that the weights of an artifact need and `codecs` has not: what is about to be
 /// shown or checked does not need them, but loading the artifact does.
-void log_missing_codecs(const ArtifactReader& artifact, const CodecRegistry& codecs);
+void log_missing_codecs(const ArtifactSet& artifact, const CodecRegistry& codecs);
 
 /// Logs what is allowed but most likely not meant about the weights of a checkpoint whose plan
 /// has been made.

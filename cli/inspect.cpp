@@ -31,7 +31,7 @@ struct Options {
 int run(const Options& options) {
   const CodecRegistry codecs = registry_with(options.packages);
   if (is_artifact(options.input)) {
-    const ArtifactReader artifact(options.input);
+    const ArtifactSet artifact(options.input);
     write_output(options.json ? inspect_json(artifact, codecs)
                               : inspect_text(artifact, codecs, options.all, output_width()));
     log_missing_codecs(artifact, codecs);

@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "key_values.h"
+#include "scale_notes.h"
+#include "shard_list.h"
 #include "synps/error.h"
 #include "synps/json_writer.h"
 #include "table.h"
@@ -36,8 +38,7 @@ void write_metadata(JsonWriter& json, const Metadata& metadata) {
   json.end_object();
 }
 
-void write_components(JsonWriter& json, const ArtifactReader& artifact,
-                      const StoredWeight& weight) {
+void write_components(JsonWriter& json, const ArtifactReader& file, const StoredWeight& weight) {
   json.begin_array();
   for (const StoredComponent& stored : weight.components) {
     json.begin_object().key("name").string(stored.component.name);
@@ -46,7 +47,7 @@ void write_components(JsonWriter& json, const ArtifactReader& artifact,
     json.key("shape");
     write_shape(json, stored.component.shape);
     json.key("compression").string(to_string(stored.compression));
-    json.key("offset").integer(artifact.file_offset(stored));
+    json.key("offset").integer(file.file_offset(stored));
     json.key("bytes").integer(stored.component.bytes);
     json.key("stored_bytes").integer(stored.stored_bytes).end_object();
   }
@@ -117,26 +118,31 @@ std::string density(std::uint64_t elements, std::uint64_t bytes) {
 
 }  // namespace
 
-std::string inspect_text(const ArtifactReader& artifact, const CodecRegistry& codecs, bool all,
+std::string inspect_text(const ArtifactSet& artifact, const CodecRegistry& codecs, bool all,
                          std::size_t width) {
   const WeightReport report = report_artifact(artifact, codecs);
   const BitTotal bits = bit_total(report);
   std::string out = fmt::format(
       "{}: artifact, format {}\n"
-      "  file     {}\n"
+      "  {}{}\n"
       "  weights  {}: {}\n",
       escape_for_display(artifact.path()), artifact.index().version,
+      artifact.is_sharded() ? fmt::format("files    {}: ", grouped(report.shards.size() + 1))
+                            : std::string("file     "),
       exact_bytes(report.artifact_bytes), grouped(report.weights.size()),
       density(bits.elements, bits.bytes));
   out += compression_text(report, 9);
   out += metadata_text(artifact.metadata()) + values_text(artifact.index().values);
+  if (const std::string shards = shards_text(report, all, width); !shards.empty())
+    out += "\n" + shards;
   out += "\n" + codec_totals_text(report, width);
   if (const std::string fallbacks = fallbacks_text(report, width); !fallbacks.empty())
     out += "\n" + fallbacks;
+  if (const std::string scales = scales_text(report, width); !scales.empty()) out += "\n" + scales;
   return out + "\n" + weight_table(weight_lines(report), all, width);
 }
 
-std::string inspect_json(const ArtifactReader& artifact, const CodecRegistry& codecs) {
+std::string inspect_json(const ArtifactSet& artifact, const CodecRegistry& codecs) {
   const WeightReport report = report_artifact(artifact, codecs);
   JsonWriter json;
   json.begin_object().key("kind").string("artifact");
@@ -152,14 +158,16 @@ std::string inspect_json(const ArtifactReader& artifact, const CodecRegistry& co
   artifact.index().zstd.empty() ? json.null() : json.string(artifact.index().zstd);
   json.key("compressed");
   write_compression(json, report);
+  write_shards(json, report);
   json.key("codecs");
   write_codec_totals(json, report);
   json.key("weights").begin_array();
-  for (const ReportedWeight& weight : report.weights) {
+  for (std::size_t i = 0; i < report.weights.size(); ++i) {
     json.begin_object();
-    write_weight_fields(json, weight);
+    write_weight_fields(json, report.weights[i]);
+    if (artifact.is_sharded()) json.key("shard").integer(artifact.file_number(i));
     json.key("components");
-    write_components(json, artifact, *weight.stored);
+    write_components(json, artifact.file_of(i), *report.weights[i].stored);
     json.end_object();
   }
   json.end_array().end_object();
@@ -180,6 +188,7 @@ std::string inspect_text(const Checkpoint& checkpoint, bool all, std::size_t wid
   out += checkpoint.gguf_version() != 0 ? key_values_text(checkpoint)
                                         : metadata_text(checkpoint.metadata());
   if (!checkpoint.tensors().empty()) out += "\n" + encoding_totals_text(totals, width);
+  out += scales_text(checkpoint, width) + faults_text(checkpoint, width);
   std::vector<WeightLine> lines;
   for (const SourceTensor& tensor : checkpoint.tensors()) {
     const Weight& weight = tensor.weight;
@@ -213,9 +222,23 @@ std::string inspect_json(const Checkpoint& checkpoint) {
     json.key("source").string(tensor.encoding);
     json.key("file").integer(tensor.file);
     json.key("offset").integer(tensor.offset);
-    json.key("bytes").integer(tensor.bytes).end_object();
+    json.key("bytes").integer(tensor.bytes);
+    if (tensor.scale) {
+      json.key("scale");
+      write_scale(json, {checkpoint.tensors()[tensor.scale->tensor].weight.path, tensor.scale->form,
+                         false});
+    }
+    if (tensor.scale_of)
+      json.key("scale_of").string(checkpoint.tensors()[*tensor.scale_of].weight.path);
+    if (!tensor.packed_as.empty()) json.key("packed_as").string(tensor.packed_as);
+    json.end_object();
   }
-  json.end_array().end_object();
+  json.end_array();
+  if (!checkpoint.faults().empty()) {
+    json.key("faults");
+    write_faults(json, checkpoint);
+  }
+  json.end_object();
   return json.take() + "\n";
 }
 

@@ -47,13 +47,15 @@ std::string type_text(const GgufKeyValue& value) {
   return std::string(to_string(value.type));
 }
 
-std::string_view carried_text(Carried carried) noexcept {
+std::string_view carried_text(Carried carried, bool to_gguf) noexcept {
+  if (to_gguf) return carried == Carried::dropped ? "; not in the output" : "";
   return carried == Carried::entry     ? "; a tensor of its own in an artifact"
          : carried == Carried::dropped ? "; not in an artifact"
                                        : "";
 }
 
-std::string_view carried_name(Carried carried) noexcept {
+std::string_view carried_name(Carried carried, bool to_gguf) noexcept {
+  if (to_gguf && carried != Carried::dropped) return "key_value";
   return carried == Carried::entry ? "entry" : carried == Carried::dropped ? "dropped" : "metadata";
 }
 
@@ -64,7 +66,7 @@ bool is_folded(const GgufKeyValue& value, const GgufJsonLimits& limits) noexcept
 
 }  // namespace
 
-std::string key_values_text(const Checkpoint& checkpoint) {
+std::string key_values_text(const Checkpoint& checkpoint, bool to_gguf) {
   if (checkpoint.gguf_version() == 0) return {};
   std::string out =
       fmt::format("\n{} (GGUF version {}):\n", counted(checkpoint.key_values().size(), "key-value"),
@@ -79,12 +81,12 @@ std::string key_values_text(const Checkpoint& checkpoint) {
       text += ", …]";
     }
     out += fmt::format("  {} = {} ({}{})\n", escape_for_display(each.value.key), text,
-                       type_text(each.value), carried_text(each.carried));
+                       type_text(each.value), carried_text(each.carried, to_gguf));
   }
   return out;
 }
 
-void write_key_values(JsonWriter& json, const Checkpoint& checkpoint) {
+void write_key_values(JsonWriter& json, const Checkpoint& checkpoint, bool to_gguf) {
   json.begin_array();
   Values values(checkpoint);
   for (const SourceKeyValue& each : checkpoint.key_values()) {
@@ -96,7 +98,7 @@ void write_key_values(JsonWriter& json, const Checkpoint& checkpoint) {
     json.key("value");
     values.write(json, each, kForPrograms);
     json.key("folded").boolean(is_folded(value, kForPrograms));
-    json.key("carried").string(carried_name(each.carried)).end_object();
+    json.key("carried").string(carried_name(each.carried, to_gguf)).end_object();
   }
   json.end_array();
 }

@@ -11,9 +11,12 @@
 #include <vector>
 
 #include "commands.h"
+#include "gguf_report.h"
 #include "inputs.h"
 #include "plan_output.h"
 #include "progress_bar.h"
+#include "scale_notes.h"
+#include "shard_list.h"
 #include "standard_streams.h"
 #include "synps/json_writer.h"
 #include "text.h"
@@ -23,13 +26,18 @@ namespace synps::cli {
 namespace {
 
 constexpr const char* kFooter =
-    "CHECKPOINT is a .safetensors file, a shard index, or a Hugging Face folder. The output\n"
-    "appears complete or not at all, and never in place of an input.\n"
+    "CHECKPOINT is a .safetensors file, a shard index, a Hugging Face folder, or a GGUF file. The\n"
+    "output appears complete or not at all, and never in place of an input. One whose name ends "
+    "in\n"
+    ".gguf is a GGUF file, which takes a GGUF checkpoint.\n"
     "\n"
     "Examples:\n"
     "  synps pack model/ -p synps.toml -o model.synps\n"
     "  synps pack model/ -o model.synps --dry-run     as `synps plan`; also checks the output\n"
-    "  synps pack model/ -o model.synps --force       replaces an earlier model.synps";
+    "  synps pack model-F16.gguf -o model-Q8_0.gguf   a GGUF file of a GGUF checkpoint\n"
+    "  synps pack model/ -o model.synps --force       replaces an earlier model.synps\n"
+    "  synps pack model/ -o model.synps --max-shard-size 5GB\n"
+    "                                                 model-00001-of-00003.synps, ...";
 
 /// Weights that a note about values names before it only counts the rest.
 constexpr std::size_t kShownFindings = 10;
@@ -40,12 +48,14 @@ struct Options {
   std::string policy;
   std::vector<std::string> packages;
   std::string compress;
+  std::string to;
   bool force = false;
   bool dry_run = false;
   bool allow_overflow = false;
   bool allow_unmatched = false;
   unsigned jobs = 0;
   std::uint64_t max_memory = 0;
+  std::uint64_t max_shard = 0;
   bool all = false;
   bool json = false;
 };
@@ -87,9 +97,14 @@ std::string packed_text(const WeightReport& report, const PackReport& packed,
                         const Options& options, std::size_t width) {
   std::string out = fmt::format("packed {} into {}\n", escape_for_display(options.checkpoint),
                                 escape_for_display(options.output));
-  out += sizes_text(report) + compression_text(report) + "\n" + codec_totals_text(report, width);
+  out += sizes_text(report) + compression_text(report) + "\n";
+  if (const std::string shards = shards_text(report, options.all, width); !shards.empty())
+    out += shards + "\n";
+  out += codec_totals_text(report, width);
   if (const std::string fallbacks = fallbacks_text(report, width); !fallbacks.empty())
     out += "\n" + fallbacks;
+  if (const std::string scales = scales_text(report, width); !scales.empty()) out += "\n" + scales;
+  out += gguf_text(report);
   for (const FindingKind& kind : kFindingKinds)
     if (const std::string text = findings_text(packed, kind, width); !text.empty())
       out += "\n" + text;
@@ -118,13 +133,19 @@ std::string packed_json(const WeightReport& report, const PackReport& packed) {
   json.key("weights").integer(report.weights.size());
   json.key("compressed");
   write_compression(json, report);
+  write_shards(json, report);
   json.key("codecs");
   write_codec_totals(json, report);
   json.key("fallbacks");
   write_fallbacks(json, report);
+  write_folded_scales(json, report);
   for (const FindingKind& kind : kFindingKinds) {
     json.key(kind.name);
     write_findings(json, packed, kind);
+  }
+  if (report.gguf != nullptr) {
+    json.key("gguf");
+    write_gguf(json, report);
   }
   json.end_object();
   return json.take() + "\n";
@@ -142,30 +163,36 @@ std::vector<FileIdentity> protected_files(const Policy& policy) {
   return files;
 }
 
-PackReport pack_with_progress(const Checkpoint& checkpoint, const Plan& plan, const Policy& policy,
-                              const Options& options, bool quiet) {
-  const GracefulStop graceful;
-  ProgressBar bar("packing", quiet);
+PackOptions pack_options(const Policy& policy, const Options& options) {
   PackOptions how;
   how.replace = options.force;
   how.allow_overflow = options.allow_overflow;
   how.jobs = options.jobs;
   how.max_memory = options.max_memory;
+  how.protected_files = protected_files(policy);
+  return how;
+}
+
+void log_earlier_files(const std::vector<std::string>& earlier) {
+  for (const std::string& file : earlier)
+    spdlog::warn("{}: left from another artifact of this name", escape_for_display(file));
+}
+
+PackReport pack_with_progress(const Checkpoint& checkpoint, const Plan& plan, const Policy& policy,
+                              const Options& options, bool quiet) {
+  const GracefulStop graceful;
+  ProgressBar bar("packing", quiet);
+  PackOptions how = pack_options(policy, options);
   how.progress = [&bar](std::uint64_t done, std::uint64_t total) {
     return bar.update(done, total);
   };
-  how.protected_files = protected_files(policy);
   return pack(checkpoint, plan, options.output, how);
 }
 
 /// The plan, after the checks that packing would make of its output and of its memory.
 int dry_run(const Checkpoint& checkpoint, const Plan& plan, const Policy& policy,
             const Options& options) {
-  AtomicFile::Options output;
-  output.replace = options.force;
-  output.inputs = checkpoint.inputs();
-  for (const FileIdentity& file : protected_files(policy)) output.inputs.push_back(file);
-  AtomicFile::check(Os::posix(), options.output, output);
+  log_earlier_files(check_output(checkpoint, plan, options.output, pack_options(policy, options)));
   WeightReport report = report_plan(plan, policy, checkpoint);
   report.pack_memory = pack_memory(checkpoint, plan);
   workers_within(*report.pack_memory, 1, options.max_memory, checkpoint.path());
@@ -175,19 +202,27 @@ int dry_run(const Checkpoint& checkpoint, const Plan& plan, const Policy& policy
 }
 
 int run(const Options& options, const CommonOptions& common) {
+  const OutputKind kind = output_kind_for(options.output, options.to);
+  check_compress(kind, options.compress);
   const Checkpoint checkpoint = open_checkpoint(options.checkpoint);
+  check_output_kind(checkpoint, kind);
   const CodecRegistry codecs = registry_with(options.packages);
   const Policy policy = load_policy(options.policy, codecs);
-  const Plan plan =
-      make_plan(checkpoint, policy, {options.allow_unmatched, compress_request(options.compress)});
+  PlanOptions how{options.allow_unmatched, compress_request(options.compress), kind};
+  how.max_shard_bytes = options.max_shard;
+  how.name = options.output.substr(options.output.rfind('/') + 1);
+  const Plan plan = make_plan(checkpoint, policy, how);
   log_warnings(plan);
+  log_large_shards(plan, options.max_shard);
   if (options.dry_run) return dry_run(checkpoint, plan, policy, options);
 
   spdlog::info("{}: writing {}{}", escape_for_display(options.output),
                plan.layout.has_bounds ? "at most " : "", exact_bytes(plan.artifact_bytes));
   const PackReport packed = pack_with_progress(checkpoint, plan, policy, options, common.quiet);
+  log_earlier_files(packed.earlier);
   WeightReport report = report_plan(plan, policy, checkpoint);
   if (packed.layout) set_true_sizes(report, *packed.layout);
+  set_true_sizes(report, packed.files);
   write_output(options.json ? packed_json(report, packed)
                             : packed_text(report, packed, options, output_width()));
   return 0;
@@ -202,20 +237,22 @@ Command make_pack(CLI::App& program, const CommonOptions& common) {
   command->add_option("CHECKPOINT", options->checkpoint, "The checkpoint to pack")
       ->type_name("")
       ->required();
-  command->add_option("-o,--output", options->output, "The artifact to write")
+  command->add_option("-o,--output", options->output, "The artifact to write, or NAME.gguf")
       ->type_name("FILE")
       ->required();
   add_policy_option(*command, options->policy);
   add_package_option(*command, options->packages);
   command->add_flag("-f,--force", options->force, "Replace an output that exists");
   add_compress_option(*command, options->compress);
+  add_output_kind_option(*command, options->to);
   add_jobs_option(*command, options->jobs);
   add_max_memory_option(*command, options->max_memory);
+  add_max_shard_option(*command, options->max_shard);
   command->add_flag("-n,--dry-run", options->dry_run, "Only show the plan; write nothing");
   command->add_flag("--allow-overflow", options->allow_overflow,
                     "Values too large for their codec may become infinite");
   command->add_flag("--allow-unmatched", options->allow_unmatched, "Policies may match no weight");
-  command->add_flag("-a,--all", options->all, "With --dry-run: one row a weight");
+  command->add_flag("-a,--all", options->all, "With --dry-run: one row a weight; all shards");
   add_json_option(*command, options->json);
   return {command, [options, &common] { return run(*options, common); }};
 }

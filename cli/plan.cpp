@@ -12,6 +12,7 @@
 #include "failures.h"
 #include "inputs.h"
 #include "plan_output.h"
+#include "shard_list.h"
 #include "standard_streams.h"
 #include "text.h"
 
@@ -25,6 +26,7 @@ constexpr const char* kFooter =
     "\n"
     "Examples:\n"
     "  synps plan model/ -p synps.toml\n"
+    "  synps plan model.gguf --to gguf      of what `synps pack -o out.gguf` would write\n"
     "  synps plan model/ --all              every weight on its own row\n"
     "  synps plan model.synps --json";
 
@@ -33,6 +35,8 @@ struct Options {
   std::string policy;
   std::vector<std::string> packages;
   std::string compress;
+  std::uint64_t max_shard = 0;
+  std::string to;
   bool allow_unmatched = false;
   bool all = false;
   bool json = false;
@@ -46,20 +50,27 @@ void print(const WeightReport& report, const Options& options) {
 int run(const Options& options) {
   const CodecRegistry codecs = registry_with(options.packages);
   if (is_artifact(options.input)) {
-    if (!options.policy.empty() || options.allow_unmatched || !options.compress.empty())
-      throw usage_error(
-          "a policy has no say in how an artifact loads",
-          "leave out --policy, --compress and --allow-unmatched, or name a checkpoint");
-    const ArtifactReader artifact(options.input);
+    if (!options.policy.empty() || options.allow_unmatched || !options.compress.empty() ||
+        options.max_shard != 0 || !options.to.empty())
+      throw usage_error("a policy has no say in how an artifact loads",
+                        "leave out --policy, --compress, --max-shard-size, --to and "
+                        "--allow-unmatched, or name a checkpoint");
+    const ArtifactSet artifact(options.input);
     print(report_artifact(artifact, codecs), options);
     log_missing_codecs(artifact, codecs);
     return 0;
   }
+  const OutputKind kind = output_kind(options.to);
+  check_compress(kind, options.compress);
   const Checkpoint checkpoint = open_checkpoint(options.input);
+  check_output_kind(checkpoint, kind);
   const Policy policy = load_policy(options.policy, codecs);
-  const Plan plan =
-      make_plan(checkpoint, policy, {options.allow_unmatched, compress_request(options.compress)});
+  PlanOptions how{options.allow_unmatched, compress_request(options.compress), kind};
+  how.max_shard_bytes = options.max_shard;
+  if (kind == OutputKind::gguf) how.name = "model.gguf";
+  const Plan plan = make_plan(checkpoint, policy, how);
   log_warnings(plan);
+  log_large_shards(plan, options.max_shard);
   WeightReport report = report_plan(plan, policy, checkpoint);
   report.pack_memory = pack_memory(checkpoint, plan);
   print(report, options);
@@ -78,6 +89,8 @@ Command make_plan_command(CLI::App& program, const CommonOptions&) {
   add_policy_option(*command, options->policy);
   add_package_option(*command, options->packages);
   add_compress_option(*command, options->compress);
+  add_max_shard_option(*command, options->max_shard);
+  add_output_kind_option(*command, options->to);
   command->add_flag("--allow-unmatched", options->allow_unmatched, "Policies may match no weight");
   add_all_option(*command, options->all);
   add_json_option(*command, options->json);

@@ -2,7 +2,10 @@
 
 #include <fmt/core.h>
 
+#include "gguf_report.h"
 #include "key_values.h"
+#include "scale_notes.h"
+#include "shard_list.h"
 #include "synps/error.h"
 #include "synps/json_writer.h"
 #include "text.h"
@@ -16,13 +19,16 @@ namespace {
 std::string loading_text(const WeightReport& report) {
   std::uint64_t weights = 0;
   for (const ReportedWeight& weight : report.weights) weights += weight.bytes;
-  return fmt::format(
-      "  overhead  {} of the artifact\n"
-      "  loaded    {} mapped,\n"
-      "            {} on the heap,\n"
-      "            {} made by conversions\n",
-      exact_bytes(report.artifact_bytes - weights), exact_bytes(report.mapped_bytes),
-      exact_bytes(report.resident_bytes), exact_bytes(report.conversion_bytes));
+  const std::string overhead =
+      fmt::format("  overhead  {} of the {}\n", exact_bytes(report.artifact_bytes - weights),
+                  report.gguf != nullptr ? "file" : "artifact");
+  if (report.gguf != nullptr) return overhead;  // whoever loads it decides
+  return overhead + fmt::format(
+                        "  loaded    {} mapped,\n"
+                        "            {} on the heap,\n"
+                        "            {} made by conversions\n",
+                        exact_bytes(report.mapped_bytes), exact_bytes(report.resident_bytes),
+                        exact_bytes(report.conversion_bytes));
 }
 
 /// What packing itself takes.
@@ -49,18 +55,19 @@ void write_memory(JsonWriter& json, const MemoryNeed& need) {
 std::string sizes_text(const WeightReport& report) {
   return fmt::format(
       "  source    {} in {}\n"
-      "  artifact  {}{}, {} of the source\n",
+      "  {:<10}{}{}, {} of the source\n",
       exact_bytes(report.source_bytes), counted(report.weights.size(), "weight"),
-      report.sizes_are_bounds ? "at most " : "", exact_bytes(report.artifact_bytes),
-      percent(report.artifact_bytes, report.source_bytes));
+      report.gguf != nullptr ? "GGUF file" : "artifact", report.sizes_are_bounds ? "at most " : "",
+      exact_bytes(report.artifact_bytes), percent(report.artifact_bytes, report.source_bytes));
 }
 
 std::string plan_text(const WeightReport& report, const std::string& input, bool all,
                       std::size_t width) {
   std::string out = report.policy_file.empty()
                         ? fmt::format("plan for loading {}\n", escape_for_display(input))
-                        : fmt::format("plan for packing {} under {}\n", escape_for_display(input),
-                                      escape_for_display(report.policy_file));
+                        : fmt::format("plan for packing {} under {}{}\n", escape_for_display(input),
+                                      escape_for_display(report.policy_file),
+                                      report.gguf != nullptr ? " into GGUF" : "");
   out += sizes_text(report) + compression_text(report) + loading_text(report);
   const BitTotal bits = bit_total(report);
   out += fmt::format("  bits      {} a weight, {} in the source\n",
@@ -68,12 +75,17 @@ std::string plan_text(const WeightReport& report, const std::string& input, bool
                      bits_each(bits.source_bytes, bits.elements));
   if (report.pack_memory) out += memory_text(*report.pack_memory);
   if (!report.fits) out += "  does not fit\n";
+  if (const std::string shards = shards_text(report, all, width); !shards.empty())
+    out += "\n" + shards;
   out += "\n" + codec_totals_text(report, width);
   if (const std::string fallbacks = fallbacks_text(report, width); !fallbacks.empty())
     out += "\n" + fallbacks;
+  if (const std::string scales = scales_text(report, width); !scales.empty()) out += "\n" + scales;
   out += "\n" + weight_table(weight_lines(report), all, width);
+  out += gguf_text(report);
   out += values_text(*report.values);
-  if (report.checkpoint != nullptr) out += key_values_text(*report.checkpoint);
+  if (report.checkpoint != nullptr)
+    out += key_values_text(*report.checkpoint, report.gguf != nullptr);
   return out;
 }
 
@@ -83,9 +95,13 @@ std::string plan_json(const WeightReport& report) {
   json.key("artifact_bytes").integer(report.artifact_bytes);
   json.key("artifact_bytes_exact").boolean(!report.sizes_are_bounds);
   json.key("source_bytes").integer(report.source_bytes);
-  json.key("resident_bytes").integer(report.resident_bytes);
-  json.key("mapped_bytes").integer(report.mapped_bytes);
-  json.key("conversion_bytes").integer(report.conversion_bytes);
+  const auto when_loaded = [&](std::string_view key, std::uint64_t bytes) {
+    json.key(key);
+    report.gguf != nullptr ? json.null() : json.integer(bytes);
+  };
+  when_loaded("resident_bytes", report.resident_bytes);
+  when_loaded("mapped_bytes", report.mapped_bytes);
+  when_loaded("conversion_bytes", report.conversion_bytes);
   json.key("fits").boolean(report.fits);
   json.key("compressed");
   write_compression(json, report);
@@ -99,6 +115,7 @@ std::string plan_json(const WeightReport& report) {
     write_memory(json, *report.pack_memory);
   else
     json.null();
+  write_shards(json, report);
   json.key("codecs");
   write_codec_totals(json, report);
   json.key("fallbacks");
@@ -114,7 +131,11 @@ std::string plan_json(const WeightReport& report) {
   write_values(json, *report.values);
   if (report.checkpoint != nullptr && report.checkpoint->gguf_version() != 0) {
     json.key("key_values");
-    write_key_values(json, *report.checkpoint);
+    write_key_values(json, *report.checkpoint, report.gguf != nullptr);
+  }
+  if (report.gguf != nullptr) {
+    json.key("gguf");
+    write_gguf(json, report);
   }
   json.end_object();
   return json.take() + "\n";

@@ -10,6 +10,7 @@
 #include "name_words.h"
 #include "path_folding.h"
 #include "starter_summary.h"
+#include "text.h"
 
 namespace synps::cli {
 namespace {
@@ -126,6 +127,27 @@ std::string layers_apart_hint(const StarterPolicy& policy, const std::vector<Wei
              "often repay more bits:") +
          fmt::format("#\n# [[policies.{}.schemes]]\n# format = \"{}\"\n", toml_quoted_key(pattern),
                      finer_format(*group, policy, weights, codecs));
+}
+
+std::string packed_note(const std::vector<WeightFacts>& weights) {
+  std::set<std::string_view> schemes;
+  std::size_t count = 0;
+  bool faulty = false;
+  for (const WeightFacts& facts : weights) {
+    faulty = faulty || facts.only_kept;
+    if (facts.packed_as.empty()) continue;
+    ++count;
+    schemes.insert(facts.packed_as);
+  }
+  if (schemes.empty())
+    return faulty ? "Scales here do not fit their weights, which nothing may decode then: they are "
+                    "kept as they are."
+                  : std::string();
+  return fmt::format(
+      "{} are parts of weights packed in {}, which nothing here decodes. They are kept as they "
+      "are: "
+      "decode the checkpoint with the tool that packed it to convert them.",
+      counted(count, "tensor"), joined({schemes.begin(), schemes.end()}));
 }
 
 }  // namespace synps::cli

@@ -17,4 +17,7 @@ std::string orientation_hint(const StarterPolicy& policy, const std::vector<Weig
 std::string layers_apart_hint(const StarterPolicy& policy, const std::vector<WeightFacts>& weights,
                               const CodecRegistry& codecs);
 
+/// Which schemes of other tools the checkpoint is packed in, in words; "" for none.
+std::string packed_note(const std::vector<WeightFacts>& weights);
+
 }  // namespace synps::cli

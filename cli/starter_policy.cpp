@@ -58,6 +58,7 @@ class Chooser {
     const Weight& weight = facts.weight;
     const Codec* source = source_codec(codecs_, facts);
     choice.reason = weight.shape.elements() == 0 ? Reason::empty
+                    : facts.only_kept            ? Reason::parts
                     : source == nullptr          ? Reason::no_codec
                     : !source->info().dense      ? Reason::packed
                     : !is_large(role)            ? Reason::small
@@ -306,6 +307,9 @@ bool decides_a_float(const StarterPolicy& policy) {
 /// it nothing to decide, or take very many policies, the root says what most weights get.
 StarterPolicy choose_root(const std::vector<WeightFacts>& weights, const StarterPolicy& chosen) {
   StarterPolicy keeping = Builder(weights, chosen, kKeep).build();
+  // What must be kept must be kept in so many words, of packed integers too.
+  if (std::any_of(weights.begin(), weights.end(), [](const auto& each) { return each.only_kept; }))
+    return keeping;
   const bool idle = !decides_a_float(keeping);
   const bool lacking = !keeping.unnamed.empty();
   if (!idle && !lacking && keeping.groups.size() <= kReadablePolicies) return keeping;

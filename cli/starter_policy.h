@@ -34,6 +34,7 @@ struct WeightChoice {
     empty,     ///< kept: no elements
     no_gain,   ///< rows so short that the format takes about as much as 16 bits
     name,      ///< kept: another tensor has a name that its components would get
+    parts,     ///< kept: it means something only with other tensors, and nothing decodes them
   };
   Role role = Role::not_float;
   Reason reason = Reason::preset;

@@ -126,12 +126,12 @@ std::vector<std::string> StarterSummary::lists(const std::vector<Members>& sets)
   for (std::size_t s = 0; s < sets.size(); ++s)
     for (const std::size_t i : sets[s]) {
       set_of[i] = s;
-      floats = dtype_is_float(weights_[i].weight.dtype);
+      floats = weights_[i].needs_scheme();
     }
   std::vector<GroupItem> items;
   Members weight_of;
   for (std::size_t i = 0; i < weights_.size(); ++i) {
-    if (dtype_is_float(weights_[i].weight.dtype) != floats) continue;
+    if (weights_[i].needs_scheme() != floats) continue;
     std::string key;
     if (set_of[i] != kNone)
       key = std::to_string(set_of[i]) + " " + short_codec(weights_[i].encoding);

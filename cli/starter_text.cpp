@@ -114,6 +114,7 @@ void Writer::add_head(const std::string& checkpoint) {
   }
   out_ += "#\n# The checkpoint holds\n#\n" + summary_.table_of_encodings();
   add_preset_note();
+  if (const std::string note = packed_note(weights_); !note.empty()) out_ += "#\n" + comment(note);
   if (overflow_is_possible())
     out_ += "#\n" + comment(
                         "f16 ends at 65504. Where a weight holds more, `synps pack` stops and "
@@ -176,6 +177,8 @@ std::string Writer::kept_title(Role role, Reason reason, const Members& members)
                          summary_.row_lengths(members), policy_.preset->matrices);
     case Reason::name:
       return start + " Another tensor has a name that packing them would need.";
+    case Reason::parts:
+      return start + " Parts of weights that nothing here decodes.";
     case Reason::small:
       return fmt::format("{} {}", start, why_kept(role));
     case Reason::preset:
@@ -212,7 +215,9 @@ void Writer::add_root_lists() {
 
 void Writer::add_root() {
   out_ += rule();
-  if (policy_.root.empty() && policy_.groups.empty()) {
+  const bool must_keep = std::any_of(weights_.begin(), weights_.end(),
+                                     [](const WeightFacts& facts) { return facts.only_kept; });
+  if (policy_.root.empty() && policy_.groups.empty() && !must_keep) {
     out_ += comment("No weight here is a float: none needs a format, so there is no policy yet.");
     return;
   }
@@ -304,8 +309,16 @@ void Writer::add_group(const StarterGroup& group, bool described) {
 
 void Writer::add_not_floats() {
   Members members;
+  Members scales;
   for (std::size_t i = 0; i < weights_.size(); ++i)
-    if (policy_.choices[i].role == Role::not_float) members.push_back(i);
+    if (policy_.choices[i].role == Role::not_float)
+      (weights_[i].scale_of.empty() ? members : scales).push_back(i);
+  if (!scales.empty())
+    out_ += rule() +
+            comment(fmt::format("Scales of 8-bit weights: {}. They go with their weights: "
+                                "decoding one multiplies by its scale.",
+                                summary_.amount(scales))) +
+            summary_.lists({scales}).front();
   if (members.empty()) return;
   out_ += rule() + comment(fmt::format("{}: {}. They need no format and are kept as they are.",
                                        role_title(Role::not_float), summary_.amount(members)));

@@ -23,10 +23,13 @@ namespace {
 constexpr const char* kFooter =
     "Checks every byte of the artifact. With --against also every value: that the lossless\n"
     "weights are equal bit for bit, and how far the others are off. Exits 5 for a problem.\n"
+    "A GGUF file has no checksums: alone only its structure is checked; --against compares its\n"
+    "key-values, too.\n"
     "\n"
     "Examples:\n"
     "  synps verify model.synps\n"
-    "  synps verify model.synps --against model/ --json";
+    "  synps verify model.synps --against model/ --json\n"
+    "  synps verify model-Q8_0.gguf --against model-F16.gguf";
 
 struct Options {
   std::string artifact;
@@ -52,11 +55,26 @@ VerifyReport verify_with_progress(const Options& options, const CodecRegistry& c
   return verify(options.artifact, codecs, how);
 }
 
-/// `package:export` of every weight of an artifact that opens, else nothing.
-std::map<std::string, std::string> codecs_in(const std::string& artifact) {
+/// `package:export` of every tensor of a GGUF file, or "keep" where nothing decodes it.
+std::map<std::string, std::string> codecs_in_gguf(const std::string& path,
+                                                  const CodecRegistry& registry) {
+  std::map<std::string, std::string> codecs;
+  const Checkpoint checkpoint = Checkpoint::open(path);
+  for (const SourceTensor& tensor : checkpoint.tensors()) {
+    const Codec* codec = source_codec(registry, weight_facts(tensor));
+    codecs.emplace(tensor.weight.path,
+                   codec != nullptr ? codec->info().id() : CodecRef::keep().id());
+  }
+  return codecs;
+}
+
+/// `package:export` of every weight of an artifact or GGUF file that opens, else nothing.
+std::map<std::string, std::string> codecs_in(const std::string& artifact, bool is_gguf,
+                                             const CodecRegistry& registry) {
   std::map<std::string, std::string> codecs;
   try {
-    const ArtifactReader reader(artifact);
+    if (is_gguf) return codecs_in_gguf(artifact, registry);
+    const ArtifactSet reader(artifact);
     for (const StoredWeight& weight : reader.index().weights)
       codecs.emplace(weight.weight.path, weight.codec.id());
   } catch (const Error&) {
@@ -68,7 +86,7 @@ std::map<std::string, std::string> codecs_in(const std::string& artifact) {
 /// Without a checkpoint nothing is decoded, and a codec may be missing.
 void warn_of_missing_codecs(const std::string& artifact, const CodecRegistry& codecs) {
   try {
-    log_missing_codecs(ArtifactReader(artifact), codecs);
+    log_missing_codecs(ArtifactSet(artifact), codecs);
   } catch (const Error&) {
     // What is wrong with it is in the report already.
   }
@@ -78,7 +96,8 @@ int run(const Options& options, const CommonOptions& common) {
   VerifyOutcome outcome;
   const CodecRegistry codecs = registry_with(options.packages);
   outcome.report = verify_with_progress(options, codecs, common.quiet);
-  if (!outcome.report.weights.empty()) outcome.codecs = codecs_in(options.artifact);
+  if (!outcome.report.weights.empty())
+    outcome.codecs = codecs_in(options.artifact, !outcome.report.has_checksums, codecs);
   write_output(options.json ? verify_json(outcome)
                             : verify_text(outcome, options.artifact, options.against, options.all,
                                           output_width()));
@@ -95,7 +114,7 @@ Command make_verify(CLI::App& program, const CommonOptions& common) {
   CLI::App* command =
       program.add_subcommand("verify", "Check an artifact, alone or against its checkpoint");
   command->footer(kFooter);
-  command->add_option("ARTIFACT", options->artifact, "The artifact to check")
+  command->add_option("ARTIFACT", options->artifact, "The artifact, or GGUF file, to check")
       ->type_name("")
       ->required();
   command->add_option("--against", options->against, "The checkpoint that it was packed from")

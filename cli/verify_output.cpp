@@ -125,7 +125,9 @@ std::string verify_text(const VerifyOutcome& outcome, const std::string& artifac
   const VerifyReport& report = outcome.report;
   std::string out = escape_for_display(artifact);
   if (report.ok())
-    out += fmt::format(": ok, {} checked\n", exact_bytes(report.bytes));
+    out +=
+        fmt::format(": ok, {} {}\n", exact_bytes(report.bytes),
+                    report.has_checksums ? "checked" : "of sound structure; GGUF has no checksums");
   else
     out += fmt::format(": not ok, {}\n", counted(report.problems.size(), "problem"));
   if (against.empty() || report.weights.empty()) return out;
@@ -150,6 +152,7 @@ std::string verify_json(const VerifyOutcome& outcome) {
   JsonWriter json;
   json.begin_object().key("ok").boolean(report.ok());
   json.key("bytes").integer(report.bytes);
+  json.key("checksums").boolean(report.has_checksums);
   json.key("problems").begin_array();
   for (const Problem& problem : report.problems) {
     json.begin_object().key("where").string(escape_for_display(place_of(problem)));

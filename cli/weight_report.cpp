@@ -6,6 +6,8 @@
 #include <map>
 #include <string_view>
 
+#include "scale_notes.h"
+
 namespace synps::cli {
 namespace {
 
@@ -36,6 +38,21 @@ std::string encodings(const ReportedWeight& weight) {
                          ? short_codec(stored.source) + " kept as stored"
                          : short_codec(stored.source) + " -> " + short_codec(stored.codec.id());
   if (weight.fallback) text += " instead of " + short_codec(stored.scheme->format);
+  if (stored.scale) text += fmt::format(", {}", scale_text(*stored.scale));
+  return text;
+}
+
+/// What an artifact says of how a weight is held, beside its encoding.
+std::string form_text(const ReportedWeight& weight) {
+  const StoredWeight& stored = *weight.stored;
+  std::string text =
+      fmt::format(", {}, {}", to_string(stored.form.order), to_string(stored.form.residency));
+  if (stored.form.orientation != Orientation::out_in)
+    text += fmt::format(", {}", to_string(stored.form.orientation));
+  text += compression_text(weight);
+  if (stored.scheme && stored.scheme->is_volatile) text += ", volatile";
+  if (stored.device != StoredWeight().device)
+    text += ", on device " + escape_for_display(stored.device);
   return text;
 }
 
@@ -51,6 +68,27 @@ std::uint64_t source_bytes(const StoredWeight& stored, const CodecRegistry& code
   std::uint64_t sum = 0;
   for (const Component& component : codec->components(weight)) sum += component.bytes;
   return sum;
+}
+
+std::string file_name(const std::string& path) {
+  return path.substr(path.rfind('/') + 1);  // all of it where there is no folder
+}
+
+void report_shards(WeightReport& report, const Plan& plan) {
+  for (const PlannedShard& shard : plan.shards)
+    report.shards.push_back(
+        {shard.file, shard.plan.artifact_bytes, shard.plan.weights.size(), shard.over_limit});
+  if (!plan.shard_index.empty())
+    report.shard_index = {plan.shard_index, plan.shard_index_bytes, plan.weights.size(), false};
+}
+
+void report_shards(WeightReport& report, const ArtifactSet& artifact) {
+  if (!artifact.is_sharded()) return;
+  for (const auto& file : artifact.files())
+    report.shards.push_back(
+        {file_name(file->path()), file->file().size(), file->index().weights.size(), false});
+  report.shard_index = {file_name(artifact.shard_index()->path()), artifact.shard_index()->size(),
+                        report.weights.size(), false};
 }
 
 }  // namespace
@@ -87,6 +125,7 @@ WeightReport report_plan(const Plan& plan, const Policy& policy, const Checkpoin
   WeightReport report;
   report.checkpoint = &checkpoint;
   report.policy_file = policy.file();
+  if (plan.gguf) report.gguf = &*plan.gguf;
   for (const PlannedWeight& planned : plan.weights) {
     ReportedWeight weight;
     weight.stored = &plan.stored(planned);
@@ -94,6 +133,8 @@ WeightReport report_plan(const Plan& plan, const Policy& policy, const Checkpoin
     weight.bytes = planned.bytes;
     weight.bytes_are_bound = compression_of(*weight.stored).method != Compression::none;
     weight.compress_given = compress_given(*weight.stored);
+    weight.gguf_type = planned.gguf_type;
+    if (plan.gguf) weight.gguf_shape = &checkpoint.tensors()[planned.tensor].weight.shape;
     weight.policy = planned.policy;
     weight.policy_line = planned.policy_place.line;
     if (weight.policy_line != 0) weight.policy_file = policy.file_of(planned.policy_place);
@@ -109,10 +150,11 @@ WeightReport report_plan(const Plan& plan, const Policy& policy, const Checkpoin
   report.fits = plan.fits;
   report.sizes_are_bounds = plan.layout.has_bounds;
   report.values = &plan.layout.index.values;
+  report_shards(report, plan);
   return report;
 }
 
-WeightReport report_artifact(const ArtifactReader& artifact, const CodecRegistry& codecs) {
+WeightReport report_artifact(const ArtifactSet& artifact, const CodecRegistry& codecs) {
   WeightReport report;
   for (const StoredWeight& stored : artifact.index().weights) {
     ReportedWeight weight;
@@ -133,8 +175,9 @@ WeightReport report_artifact(const ArtifactReader& artifact, const CodecRegistry
     report.conversion_bytes += loaded.inflated;
     report.weights.push_back(std::move(weight));
   }
-  report.artifact_bytes = artifact.file().size();
+  report.artifact_bytes = artifact.file_bytes();
   report.values = &artifact.index().values;
+  report_shards(report, artifact);
   return report;
 }
 
@@ -151,17 +194,16 @@ void set_true_sizes(WeightReport& report, const ArtifactLayout& written) {
   }
 }
 
+void set_true_sizes(WeightReport& report, const std::vector<PackedFile>& written) {
+  for (std::size_t i = 0; i < report.shards.size(); ++i) report.shards[i].bytes = written[i].bytes;
+  if (!report.shard_index.file.empty()) report.shard_index.bytes = written.back().bytes;
+}
+
 std::string describe(const ReportedWeight& weight) {
   const StoredWeight& stored = *weight.stored;
-  std::string text =
-      fmt::format("{}, {}, {}, {}", encodings(weight), stored.lossless ? "lossless" : "lossy",
-                  to_string(stored.form.order), to_string(stored.form.residency));
-  if (stored.form.orientation != Orientation::out_in)
-    text += fmt::format(", {}", to_string(stored.form.orientation));
-  text += compression_text(weight);
-  if (stored.scheme && stored.scheme->is_volatile) text += ", volatile";
-  if (stored.device != StoredWeight().device)
-    text += ", on device " + escape_for_display(stored.device);
+  std::string text = encodings(weight) + (stored.lossless ? ", lossless" : ", lossy");
+  text +=
+      weight.gguf_type != nullptr ? fmt::format(", {}", weight.gguf_type->name) : form_text(weight);
   if (weight.policy.empty()) return text + "; no policy needed";
   text += "; by " + escape_for_display(weight.policy);
   if (weight.policy_line != 0)

@@ -5,21 +5,24 @@
 #include <string>
 #include <vector>
 
-#include "synps/artifact_reader.h"
+#include "synps/artifact_set.h"
 #include "synps/memory.h"
+#include "synps/pack.h"
 #include "synps/plan.h"
 #include "synps/policy.h"
 #include "text.h"
 
 namespace synps::cli {
 
-/// What plan, pack and inspect show of a weight of an artifact, written or to be written.
+/// What plan, pack and inspect show of a weight of an artifact, or of a GGUF file to be written.
 struct ReportedWeight {
   const StoredWeight* stored = nullptr;
   std::uint64_t source_bytes = 0;
-  std::uint64_t bytes = 0;        ///< in the artifact, padding included
-  bool bytes_are_bound = false;   ///< to be compressed: bytes are the most it can take
-  bool compress_given = false;    ///< the command line, no policy, asked to compress or not to
+  std::uint64_t bytes = 0;       ///< in the artifact, padding included
+  bool bytes_are_bound = false;  ///< to be compressed: bytes are the most it can take
+  bool compress_given = false;   ///< the command line, no policy, asked to compress or not to
+  const GgufType* gguf_type = nullptr;  ///< of the tensor in a GGUF file; null for an artifact
+  const Shape* gguf_shape = nullptr;    ///< with gguf_type
   std::string policy;             ///< pattern that decided the format; "" when none was needed
   std::string policy_file;        ///< that the deciding scheme is in; "" when unknown
   std::uint32_t policy_line = 0;  ///< 0: unknown
@@ -27,7 +30,21 @@ struct ReportedWeight {
   std::string fallback_reason;    ///< "" when unknown: an artifact does not hold it
 };
 
-/// A whole artifact, written or to be written. Refers to the plan or reader it was made of.
+/// The weight's shape in the output; of what nothing decodes, rows of bytes in an artifact.
+inline const Shape& shape_of(const ReportedWeight& weight) noexcept {
+  return weight.gguf_shape != nullptr ? *weight.gguf_shape : weight.stored->weight.shape;
+}
+
+/// A file of an artifact in several files.
+struct ReportedShard {
+  std::string file{};  ///< name, without a folder
+  std::uint64_t bytes = 0;
+  std::uint64_t weights = 0;
+  bool over_limit = false;  ///< larger than was asked for: one weight, which is not cut
+};
+
+/// A whole artifact, written or to be written, or a GGUF file to be written. Refers to the plan or
+/// reader it was made of.
 struct WeightReport {
   std::string policy_file;              ///< "" for an artifact that exists
   std::vector<ReportedWeight> weights;  ///< by the bytes of the path
@@ -39,8 +56,11 @@ struct WeightReport {
   bool fits = true;
   bool sizes_are_bounds = false;  ///< some weight's bytes are bounds, and so artifact_bytes is one
   const Checkpoint* checkpoint = nullptr;            ///< null for an artifact that exists
+  const GgufPlan* gguf = nullptr;                    ///< of a GGUF file; null for an artifact
   std::optional<MemoryNeed> pack_memory{};           ///< what packing takes; none for an artifact
   const std::vector<ValueScheme>* values = nullptr;  ///< schemes for values that are not weights
+  std::vector<ReportedShard> shards{};               ///< none: one file
+  ReportedShard shard_index{};                       ///< where there are shards
 };
 
 /// The compressed components of a report together.
@@ -58,8 +78,10 @@ WeightReport report_plan(const Plan& plan, const Policy& policy, const Checkpoin
 /// Replaces what a plan's report says of sizes by what they turned out to be. `written` outlives
 /// it.
 void set_true_sizes(WeightReport& report, const ArtifactLayout& written);
+/// The same for the files of an artifact in several.
+void set_true_sizes(WeightReport& report, const std::vector<PackedFile>& written);
 /// What loading the artifact does.
-WeightReport report_artifact(const ArtifactReader& artifact, const CodecRegistry& codecs);
+WeightReport report_artifact(const ArtifactSet& artifact, const CodecRegistry& codecs);
 
 /// Elements of a weight; of one that is kept as rows of bytes, what the source's blocks hold.
 std::uint64_t elements_of(const StoredWeight& stored) noexcept;

@@ -167,7 +167,7 @@ std::vector<Role> Roles::all() const {
 }
 
 Role Roles::role(std::size_t i) const {
-  if (!dtype_is_float(weights_[i].weight.dtype)) return Role::not_float;
+  if (!weights_[i].needs_scheme()) return Role::not_float;
   if (true_rank(weights_[i].weight.shape) < 2)
     return small_role(names_[i], weights_[i].weight.shape);
   return role_with_rows(i);

@@ -23,7 +23,7 @@ enum class Role : std::uint8_t {
   expert,
   convolution,
   matrix,     ///< any other weight with rows
-  not_float,  ///< ids, masks, packed integers
+  not_float,  ///< ids, masks, packed integers, and scales that go with their weights
 };
 
 /// The name of a role as a heading: "Feed-forward".

@@ -9,6 +9,7 @@
 
 #include "json_text.h"
 #include "path_folding.h"
+#include "scale_notes.h"
 #include "synps/error.h"
 #include "table.h"
 #include "text.h"
@@ -140,7 +141,7 @@ std::vector<WeightLine> weight_lines(const WeightReport& report) {
   std::vector<WeightLine> lines;
   for (const ReportedWeight& weight : report.weights) {
     const Weight& logical = weight.stored->weight;
-    lines.push_back({logical.path, describe(weight), logical.shape.to_string(),
+    lines.push_back({logical.path, describe(weight), shape_of(weight).to_string(),
                      elements_of(*weight.stored), weight.bytes});
   }
   return lines;
@@ -198,21 +199,30 @@ void write_weight_fields(JsonWriter& json, const ReportedWeight& weight) {
   const StoredWeight& stored = *weight.stored;
   json.key("path").string(stored.weight.path);
   json.key("shape");
-  write_shape(json, stored.weight.shape);
+  write_shape(json, shape_of(weight));
   json.key("source").string(stored.source);
   json.key("codec").string(stored.codec.id());
   json.key("encoding").string(to_string(stored.form.encoding));
+  if (weight.gguf_type != nullptr) json.key("type").string(weight.gguf_type->name);
   json.key("order").string(to_string(stored.form.order));
-  json.key("orientation").string(to_string(stored.form.orientation));
-  json.key("residency").string(to_string(stored.form.residency));
+  // A GGUF file says nothing of these.
+  const auto unless_gguf = [&](std::string_view key, std::string_view value) {
+    json.key(key);
+    weight.gguf_type != nullptr ? json.null() : json.string(value);
+  };
+  unless_gguf("orientation", to_string(stored.form.orientation));
+  unless_gguf("residency", to_string(stored.form.residency));
   json.key("compress").string(to_string(compression_of(stored)));
-  json.key("device").string(stored.device);
+  unless_gguf("device", stored.device);
   json.key("lossless").boolean(stored.lossless);
   json.key("source_bytes").integer(weight.source_bytes);
   json.key("bytes").integer(weight.bytes);
   json.key("bytes_exact").boolean(!weight.bytes_are_bound);
   json.key("policy");
   weight.policy.empty() ? json.null() : json.string(weight.policy);
+  if (!stored.scale) return;
+  json.key("scale");
+  write_scale(json, *stored.scale);
 }
 
 }  // namespace synps::cli

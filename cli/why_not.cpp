@@ -101,6 +101,13 @@ WhyNot Answer::answer(const Checkpoint* checkpoint, const PolicyInput& input) {
 bool Answer::is_beyond_policies() {
   if (!explanation_.facts) return false;
   const WeightFacts& facts = *explanation_.facts;
+  if (!facts.scale_of.empty()) {
+    say(
+        fmt::format("It is the scale of {}: decoding that folds it in, and keeping that keeps it "
+                    "as stored.",
+                    facts.scale_of));
+    return true;
+  }
   if (!resolution_.needs_scheme) {
     say(
         fmt::format("It holds {} values, which are not floats: such weights are kept as stored "

@@ -113,7 +113,8 @@ void CureFinder::collect_members() {
     if (!is_stored_by_scheme(i)) continue;
     const WeightResolution* resolution = now(i);
     if (resolution == nullptr) continue;  // what is pasted is tried, and says so
-    if (i != asked_ && is_stored_as(explain_weight(policy_, checkpoint_->tensors()[i]), format_))
+    if (i != asked_ &&
+        is_stored_as(explain_weight(policy_, *checkpoint_, checkpoint_->tensors()[i]), format_))
       continue;
     members_.push_back(i);
     targets_.push_back({{weights_[i].weight.path}, *resolution, format_});
@@ -168,7 +169,8 @@ std::vector<std::size_t> CureFinder::changed_by(const Policy& policy,
 void CureFinder::look_at(Attempt& attempt) const {
   const Policy& policy = *attempt.trial.policy;
   const auto has_it = [&](std::size_t weight) {
-    return is_stored_as(explain_weight(policy, checkpoint_->tensors()[weight]), format_);
+    return is_stored_as(explain_weight(policy, *checkpoint_, checkpoint_->tensors()[weight]),
+                        format_);
   };
   try {
     attempt.reached =

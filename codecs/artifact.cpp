@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "artifact_codecs.h"
-#include "synps/artifact_reader.h"
+#include "synps/artifact_set.h"
 #include "synps/builtin_codecs.h"
 #include "synps/checked.h"
 #include "synps/codec_package.h"
@@ -60,7 +60,7 @@ Error usage_error(const std::string& file, std::string path, std::string what, s
 
 struct WeightView::Impl {
   Impl(const std::string& path, const OpenOptions& options)
-      : reader(path, options.os != nullptr ? *options.os : Os::posix()),
+      : files(path, options.os != nullptr ? *options.os : Os::posix()),
         codecs(options.codecs != nullptr ? *options.codecs : builtin_registry()),
         verify_on_use(options.verification == Verification::first_use) {
     find_codecs();
@@ -69,27 +69,28 @@ struct WeightView::Impl {
     load();
   }
 
-  const std::vector<StoredWeight>& stored() const noexcept { return reader.index().weights; }
+  const std::vector<StoredWeight>& stored() const noexcept { return files.index().weights; }
 
   void find_codecs();
   void verify_everything() const;
   void place_flags();
   void load();
-  void load_to_heap(const StoredWeight& weight, LoadedWeight& loaded);
-  void read(const StoredWeight& weight, const StoredComponent& component,
-            std::span<std::byte> bytes) const;
-  void inflate(const StoredWeight& weight, const StoredComponent& component,
-               std::span<std::byte> bytes);
+  void load_to_heap(const ArtifactReader& file, const StoredWeight& weight, LoadedWeight& loaded);
+  void read(const ArtifactReader& file, const StoredWeight& weight,
+            const StoredComponent& component, std::span<std::byte> bytes) const;
+  void inflate(const ArtifactReader& file, const StoredWeight& weight,
+               const StoredComponent& component, std::span<std::byte> bytes);
   /// Compares the chunks that hold bytes [begin, end) of a component, once each.
   void verify(std::size_t weight, std::size_t component, std::uint64_t begin,
               std::uint64_t end) const;
   std::span<const std::byte> component(std::size_t weight, std::size_t i) const;
 
-  ArtifactReader reader;
+  ArtifactSet files;
   const CodecRegistry& codecs;
   bool verify_on_use;
-  std::optional<ComponentReader> inflater;  // while weights are loaded
-  std::vector<LoadedWeight> weights;        // in the order of stored()
+  const ArtifactReader* inflated_file = nullptr;  // that the inflater reads
+  std::optional<ComponentReader> inflater;        // while weights are loaded
+  std::vector<LoadedWeight> weights;              // in the order of stored()
   // Whether a chunk's bytes have been compared. Two threads that meet an unset flag both compare,
   // which is harmless and needs no lock.
   std::unique_ptr<std::atomic<bool>[]> verified;
@@ -97,12 +98,12 @@ struct WeightView::Impl {
 
 void WeightView::Impl::find_codecs() {
   weights.resize(stored().size());
-  const auto found = codecs_of(reader.path(), stored(), codecs);
+  const auto found = codecs_of(files.path(), stored(), codecs);
   for (std::size_t i = 0; i < weights.size(); ++i) weights[i].codec = found[i];
 }
 
 void WeightView::Impl::verify_everything() const {
-  std::vector<Problem> problems = reader.check_all(&codecs);
+  std::vector<Problem> problems = files.check_all(&codecs);
   if (!problems.empty()) throw Error(std::move(problems));
 }
 
@@ -121,11 +122,11 @@ void WeightView::Impl::load() {
   for (std::size_t i = 0; i < weights.size(); ++i) {
     const StoredWeight& weight = stored()[i];
     if (weight.form.residency == Residency::heap) {
-      load_to_heap(weight, weights[i]);
+      load_to_heap(files.file_of(i), weight, weights[i]);
       continue;
     }
     for (const StoredComponent& component : weight.components)
-      weights[i].components.push_back(reader.bytes(component));
+      weights[i].components.push_back(files.file_of(i).bytes(component));
   }
   inflater.reset();
 }
@@ -164,15 +165,16 @@ void check_frame_sizes(const ArtifactReader& reader, const StoredWeight& weight)
 
 // Reading is a heap weight's first use: it is verified here, and the file is not touched for it
 // afterwards.
-void WeightView::Impl::load_to_heap(const StoredWeight& weight, LoadedWeight& loaded) {
-  check_frame_sizes(reader, weight);
+void WeightView::Impl::load_to_heap(const ArtifactReader& file, const StoredWeight& weight,
+                                    LoadedWeight& loaded) {
+  check_frame_sizes(file, weight);
   const std::optional<std::uint64_t> size = loaded_size(weight);
   try {
     if (!size) throw std::bad_alloc();
     loaded.heap = allocate_bytes(*size);
   } catch (const std::bad_alloc&) {
     throw Error({.code = ErrorCode::limit,
-                 .file = reader.path(),
+                 .file = file.path(),
                  .what = "no memory for a weight that is to be on the heap",
                  .field = weight.weight.path,
                  .found = size ? fmt::format("{} bytes", *size) : "more than 2^64 bytes"});
@@ -181,29 +183,30 @@ void WeightView::Impl::load_to_heap(const StoredWeight& weight, LoadedWeight& lo
   for (const StoredComponent& component : weight.components) {
     const std::span<std::byte> bytes(next, loaded_size(component));
     if (component.compressed())
-      inflate(weight, component, bytes);
+      inflate(file, weight, component, bytes);
     else
-      read(weight, component, bytes);
+      read(file, weight, component, bytes);
     loaded.components.push_back(bytes.first(component.component.bytes));
     next += checked_round_up(bytes.size(), kHeapAlignment).value();
   }
 }
 
-void WeightView::Impl::read(const StoredWeight& weight, const StoredComponent& component,
-                            std::span<std::byte> bytes) const {
-  reader.file().read(reader.file_offset(component), bytes);
+void WeightView::Impl::read(const ArtifactReader& file, const StoredWeight& weight,
+                            const StoredComponent& component, std::span<std::byte> bytes) const {
+  file.file().read(file.file_offset(component), bytes);
   if (!verify_on_use) return;
   for (std::uint64_t chunk = 0; chunk < component.chunks(); ++chunk)
-    reader.check_chunk(weight, component, chunk, chunk_of(bytes, component, chunk));
+    file.check_chunk(weight, component, chunk, chunk_of(bytes, component, chunk));
 }
 
-void WeightView::Impl::inflate(const StoredWeight& weight, const StoredComponent& component,
-                               std::span<std::byte> bytes) {
-  if (!inflater) inflater.emplace(reader);
+void WeightView::Impl::inflate(const ArtifactReader& file, const StoredWeight& weight,
+                               const StoredComponent& component, std::span<std::byte> bytes) {
+  if (inflated_file != &file) inflater.emplace(file);
+  inflated_file = &file;
   std::vector<std::byte> buffer(verify_on_use ? kFramePieceBytes : 0);
   for (std::uint64_t chunk = 0; chunk < component.chunks(); ++chunk) {
     // Each frame is compared before it is trusted with the memory of its content.
-    if (verify_on_use) reader.read_and_check_chunk(weight, component, chunk, buffer);
+    if (verify_on_use) file.read_and_check_chunk(weight, component, chunk, buffer);
     const std::uint64_t begin = component.chunk_begin(chunk);
     inflater->read(weight, component, begin,
                    bytes.subspan(begin, component.chunk_end(chunk) - begin));
@@ -220,7 +223,7 @@ void WeightView::Impl::verify(std::size_t weight, std::size_t component, std::ui
   for (std::uint64_t chunk = first; chunk <= last; ++chunk) {
     std::atomic<bool>& flag = verified[weights[weight].first_flag[component] + chunk];
     if (flag.load(std::memory_order_acquire)) continue;
-    reader.check_chunk(stored()[weight], stored_component, chunk);
+    files.file_of(weight).check_chunk(stored()[weight], stored_component, chunk);
     flag.store(true, std::memory_order_release);
   }
 }
@@ -249,8 +252,8 @@ std::size_t WeightView::component_count() const noexcept {
 
 std::span<const std::byte> WeightView::component(std::size_t i) const {
   if (i >= component_count())
-    throw usage_error(impl_->reader.path(), path(), "no such component",
-                      fmt::format("number {}", i), fmt::format("less than {}", component_count()));
+    throw usage_error(impl_->files.path(), path(), "no such component", fmt::format("number {}", i),
+                      fmt::format("less than {}", component_count()));
   return impl_->component(number_, i);
 }
 
@@ -261,12 +264,12 @@ std::span<const std::byte> WeightView::component(std::string_view name) const {
     if (own == name) return impl_->component(number_, i);
     names.push_back(escape_for_display(own));
   }
-  throw usage_error(impl_->reader.path(), path(), "no such component", quote(name),
+  throw usage_error(impl_->files.path(), path(), "no such component", quote(name),
                     fmt::format("{}", fmt::join(names, " or ")));
 }
 
 void WeightView::decode(RowRange rows, std::span<float> out) const {
-  const std::string& file = impl_->reader.path();
+  const std::string& file = impl_->files.path();
   if (codec_ == nullptr)
     throw usage_error(file, path(), "nothing decodes this weight",
                       fmt::format("{} kept as stored", dtype_name(dtype())), "",
@@ -325,7 +328,7 @@ std::size_t Artifact::size() const noexcept {
 
 WeightView Artifact::weight(std::size_t i) const {
   if (i >= size())
-    throw usage_error(impl_->reader.path(), "", "no such weight", fmt::format("number {}", i),
+    throw usage_error(impl_->files.path(), "", "no such weight", fmt::format("number {}", i),
                       fmt::format("less than {}", size()));
   WeightView view;
   view.impl_ = impl_;
@@ -336,25 +339,25 @@ WeightView Artifact::weight(std::size_t i) const {
 }
 
 WeightView Artifact::operator[](std::string_view path) const {
-  const StoredWeight* found = impl_->reader.find(path);
+  const StoredWeight* found = impl_->files.find(path);
   if (found != nullptr) return weight(static_cast<std::size_t>(found - impl_->stored().data()));
   std::vector<std::string> paths;
   for (const StoredWeight& stored : impl_->stored()) paths.push_back(stored.weight.path);
   const auto meant = nearest(path, paths);
-  throw usage_error(impl_->reader.path(), std::string(path), "no such weight", "", "",
+  throw usage_error(impl_->files.path(), std::string(path), "no such weight", "", "",
                     meant ? "did you mean " + quote(*meant) + "?" : "");
 }
 
 bool Artifact::contains(std::string_view path) const noexcept {
-  return impl_->reader.find(path) != nullptr;
+  return impl_->files.find(path) != nullptr;
 }
 
 std::map<std::string, std::string> Artifact::metadata() const {
-  return impl_->reader.source_metadata();
+  return impl_->files.source_metadata();
 }
 
 const ArtifactIndex& Artifact::index() const noexcept {
-  return impl_->reader.index();
+  return impl_->files.index();
 }
 
 }  // namespace synps

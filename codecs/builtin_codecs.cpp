@@ -7,6 +7,10 @@
 #include "f16.h"
 #include "f32.h"
 #include "f64.h"
+#include "f8_e4m3.h"
+#include "f8_e4m3fnuz.h"
+#include "f8_e5m2.h"
+#include "f8_e5m2fnuz.h"
 #include "iq4_nl.h"
 #include "iq4_xs.h"
 #include "kernel_choice.h"
@@ -38,6 +42,10 @@ std::vector<std::shared_ptr<const Codec>> make_codecs(CodePath path) {
       make_f16(path),
       make_bf16(path),
       make_f64(path),
+      make_f8_e4m3(path),
+      make_f8_e5m2(path),
+      make_f8_e4m3fnuz(path),
+      make_f8_e5m2fnuz(path),
       make_q8_0(path),
       make_q4_0(path),
       make_q4_1(path),

@@ -30,6 +30,21 @@ Error not_an_artifact(const InputFile& file, std::string what, std::string found
                 .hint = "it is no artifact of synps, or it is damaged"});
 }
 
+/// A clone without git-lfs has a small text in place of the file.
+void refuse_lfs_pointer(const InputFile& file) {
+  constexpr std::string_view kStart = "version https://git-lfs.github.com/spec/";
+  if (file.size() < kStart.size()) return;
+  std::string head(kStart.size(), '\0');
+  file.read(0, std::as_writable_bytes(std::span(head)));
+  if (head != kStart) return;
+  throw Error({.code = ErrorCode::artifact,
+               .file = file.path(),
+               .what = "a file of another kind than wanted",
+               .found = "a git-lfs pointer, not the file itself",
+               .want = "an artifact",
+               .hint = "fetch the file with `git lfs pull`"});
+}
+
 std::uint64_t read_length(const InputFile& file) {
   if (file.size() < kLengthBytes)
     throw not_an_artifact(file, "the file is too short", fmt::format("{} bytes", file.size()),
@@ -39,10 +54,12 @@ std::uint64_t read_length(const InputFile& file) {
   std::uint64_t length = 0;
   for (std::size_t i = 0; i < kLengthBytes; ++i)
     length |= std::to_integer<std::uint64_t>(bytes[i]) << (8 * i);
-  if (length > kMaxHeaderBytes || !range_fits(kLengthBytes, length, file.size()))
+  if (length > kMaxHeaderBytes || !range_fits(kLengthBytes, length, file.size())) {
+    refuse_lfs_pointer(file);
     throw not_an_artifact(file, "the header's length does not fit the file",
                           fmt::format("{} bytes", length),
                           fmt::format("at most {} bytes", file.size() - kLengthBytes));
+  }
   return length;
 }
 

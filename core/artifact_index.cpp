@@ -130,6 +130,12 @@ void write_weight(JsonWriter& json, const StoredWeight& weight, Tables& tables) 
   json.key("form").integer(tables.forms.number(json_of(weight.asked, weight.form)));
   json.key("lossless").boolean(weight.lossless);
   json.key("path").string(weight.weight.path);
+  if (weight.scale) {
+    json.key("scale").begin_object();
+    json.key("folded").boolean(weight.scale->folded);
+    json.key("form").string(to_string(weight.scale->form));
+    json.key("path").string(weight.scale->path).end_object();
+  }
   json.key("scheme");
   if (weight.scheme)
     json.integer(tables.schemes.number(json_of(*weight.scheme)));
@@ -170,6 +176,7 @@ std::size_t likely_length(const ArtifactIndex& index) {
   std::size_t length = 16384;
   for (const StoredWeight& weight : index.weights) {
     length += 256 + weight.weight.path.size();
+    if (weight.scale) length += 64 + weight.scale->path.size();
     for (const StoredComponent& stored : weight.components) length += 384 + stored.entry.size();
   }
   return length;

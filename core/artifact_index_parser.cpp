@@ -162,6 +162,17 @@ std::optional<Scheme> parse_scheme_reference(JsonObject& object,
   return schemes[number];
 }
 
+std::optional<StoredScale> parse_scale(JsonObject& object, const std::string& file) {
+  if (!object.has("scale")) return std::nullopt;
+  JsonObject row(object.element("scale"), object.place_of("scale"), file);
+  StoredScale scale;
+  scale.folded = row.boolean("folded");
+  scale.form = named(row, "form", scale_form_from, "tensor, row or block");
+  scale.path = row.string("path");
+  row.expect_no_other_field();
+  return scale;
+}
+
 /// Frames must be inflated to be used, which nothing mapped is.
 void check_compressed(const JsonObject& object, const StoredWeight& weight) {
   const bool compressed =
@@ -192,6 +203,7 @@ StoredWeight parse_weight(JsonObject object, const Tables& tables, const std::st
   weight.form = form.form;
   weight.lossless = object.boolean("lossless");
   weight.weight.path = object.string("path");
+  weight.scale = parse_scale(object, file);
   weight.scheme = parse_scheme_reference(object, tables.schemes);
   weight.weight.shape = parse_shape(object);
   weight.source = object.string("source");

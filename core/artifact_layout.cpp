@@ -110,14 +110,6 @@ void name_entries(ArtifactIndex& index) {
     refuse_collision(names.front());
 }
 
-/// Whether a loader of plain safetensors would miss none of the weights it knows.
-bool reads_as_plain(const std::vector<StoredWeight>& weights) {
-  return std::all_of(weights.begin(), weights.end(), [](const StoredWeight& weight) {
-    const bool compressed = weight.components.front().compressed();
-    return is_plain(weight) || (!dtype_is_float(weight.weight.dtype) && !compressed);
-  });
-}
-
 /// "130 weights: f16 100, q8_0 30".
 std::string summary_of(const std::vector<StoredWeight>& weights) {
   std::map<std::string, std::size_t> counts;
@@ -135,14 +127,14 @@ std::string summary_of(const std::vector<StoredWeight>& weights) {
 }
 
 std::map<std::string, std::string> complete_metadata(std::map<std::string, std::string> metadata,
-                                                     const std::vector<StoredWeight>& weights) {
+                                                     const std::vector<StoredWeight>& weights,
+                                                     bool packed) {
   for (const auto& [key, value] : metadata)
     if (key.starts_with("synps."))
       throw Error({.code = ErrorCode::checkpoint,
                    .what = "the checkpoint's metadata uses a key that synps keeps for itself",
                    .field = "__metadata__." + key,
                    .want = "no key that starts with 'synps.'"});
-  const bool packed = !reads_as_plain(weights);
   // A source that calls itself `synps` keeps its word apart, too, lest it be taken for ours.
   if (packed || (metadata.contains("format") && metadata["format"] == "synps")) {
     if (const auto format = metadata.find("format"); format != metadata.end())
@@ -176,6 +168,13 @@ void check_total(const ArtifactLayout& layout) {
 
 }  // namespace
 
+bool needs_synps(const std::vector<StoredWeight>& weights) {
+  return std::any_of(weights.begin(), weights.end(), [](const StoredWeight& weight) {
+    const bool compressed = weight.components.front().compressed();
+    return !is_plain(weight) && (dtype_is_float(weight.weight.dtype) || compressed);
+  });
+}
+
 ArtifactLayout lay_out(ArtifactContents contents, const RowBytes& row_bytes) {
   ArtifactLayout layout;
   auto& weights = layout.index.weights;
@@ -188,7 +187,8 @@ ArtifactLayout lay_out(ArtifactContents contents, const RowBytes& row_bytes) {
   for (StoredWeight& weight : weights) set_sizes(weight, row_bytes);
   name_entries(layout.index);
   check_total(layout);
-  layout.metadata = complete_metadata(std::move(contents.metadata), weights);
+  layout.metadata = complete_metadata(std::move(contents.metadata), weights,
+                                      contents.packed_elsewhere || needs_synps(weights));
   layout.chunk_count = number_digests(layout.index);
   layout.sums_bytes = *checked_round_up(sums_used(layout.index), kPageAlignment);
   layout.has_bounds = layout.index.has_compressed();

@@ -203,7 +203,8 @@ std::optional<ArtifactLayout> ArtifactWriter::finish() {
   std::string json = to_json(layout.index, xxh3_128(sums_));
   json.resize(layout.index_bytes, ' ');
   file_.write(layout.header_bytes, bytes_of(json));
-  file_.write(0, bytes_of(render_header(layout, xxh3_128(bytes_of(json)))));
+  index_digest_ = xxh3_128(bytes_of(json));
+  file_.write(0, bytes_of(render_header(layout, index_digest_)));
   if (settled) file_.truncate(layout.file_bytes);
   return settled;
 }

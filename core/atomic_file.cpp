@@ -177,7 +177,7 @@ Error AtomicFile::give_up(bool created, Error error) {
 }
 
 void AtomicFile::discard() noexcept {
-  if (folder_ >= 0) os_->close(std::exchange(folder_, -1));
+  close_folder();
   if (descriptor_ >= 0) os_->close(std::exchange(descriptor_, -1));
   if (lock_ < 0) return;
   os_->unlink(temporary_);
@@ -230,17 +230,35 @@ std::uint64_t AtomicFile::share(std::uint64_t offset, const InputFile& from,
   return size;
 }
 
-void AtomicFile::commit() {
+void AtomicFile::seal() {
+  if (descriptor_ < 0) return;
   if (const int error = retry([&] { return os_->sync(descriptor_); }); error < 0)
     throw io_error(path_, "cannot write the file to disk", error);
   // A close that fails may be the first to tell of a lost write. It is never called twice.
   if (const int error = os_->close(std::exchange(descriptor_, -1)); error < 0 && error != -EINTR)
     throw io_error(path_, "cannot finish writing the file", error);
-  publish();
+}
+
+int AtomicFile::sync_folder() {
   const int synced = retry([&] { return os_->sync(folder_); });
-  os_->close(std::exchange(lock_, -1));
-  // Some file systems cannot sync a folder; they say EINVAL.
-  if (synced < 0 && synced != -EINVAL)
+  return synced == -EINVAL ? 0 : synced;  // some file systems cannot sync a folder
+}
+
+void AtomicFile::close_folder() noexcept {
+  if (folder_ >= 0) os_->close(std::exchange(folder_, -1));
+}
+
+/// Lets go of a file that has its name.
+void AtomicFile::release() noexcept {
+  if (lock_ >= 0) os_->close(std::exchange(lock_, -1));
+}
+
+void AtomicFile::commit() {
+  seal();
+  publish();
+  const int synced = sync_folder();
+  release();
+  if (synced < 0)
     throw io_error(path_, "the file is complete, but its name may not survive a power loss",
                    synced);
 }
@@ -253,6 +271,36 @@ void AtomicFile::publish() {
     throw output_error(path_, "the output appeared while it was being made",
                        "use --force to replace it, or another name");
   if (error < 0) throw io_error(path_, "cannot give the file its name", error);
+}
+
+/// Takes the name away again, if the file has it. Returns whether it has it no more.
+bool AtomicFile::unpublish() noexcept {
+  FileStatus mine;
+  FileStatus named;
+  if (os_->status(lock_, mine) < 0) return false;
+  const int error = os_->status(path_, false, named);
+  if (error < 0) return error == -ENOENT;
+  return !(named.identity == mine.identity) || os_->unlink(path_) == 0;
+}
+
+std::string AtomicFile::temporary_of(const std::string& path) {
+  return temporary_name(path);
+}
+
+void AtomicFile::reclaim(Os& os, const std::string& path) noexcept {
+  try {
+    const std::string temporary = temporary_name(path);
+    const int file = retry([&] { return os.open(temporary, Os::Open::write); });
+    if (file < 0) return;
+    FileStatus mine;
+    FileStatus named;
+    const bool left = os.status(file, mine) == 0 && mine.kind == FileStatus::Kind::regular &&
+                      retry([&] { return os.lock(file); }) == 0 &&
+                      os.status(temporary, false, named) == 0 && named.identity == mine.identity;
+    if (left) os.unlink(temporary);
+    os.close(file);
+  } catch (...) {  // no memory for a name
+  }
 }
 
 }  // namespace synps

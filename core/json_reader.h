@@ -33,6 +33,8 @@ class JsonObject {
     return get<simdjson::dom::element>(key, "a value");
   }
 
+  bool has(std::string_view key) const { return object_.at_key(key).error() == simdjson::SUCCESS; }
+
   /// To be called after every field was asked for.
   void expect_no_other_field() const {
     if (object_.size() != asked_) fail("", "no other or repeated fields");

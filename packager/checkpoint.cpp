@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "checkpoint_files.h"
+#include "companion_scales.h"
+#include "packed_schemes.h"
 #include "synps/checked.h"
 
 namespace synps {
@@ -42,6 +44,10 @@ Checkpoint Checkpoint::open(const std::string& path, Os& os) {
   std::sort(
       checkpoint.tensors_.begin(), checkpoint.tensors_.end(),
       [](const SourceTensor& a, const SourceTensor& b) { return a.weight.path < b.weight.path; });
+  if (checkpoint.gguf_version_ == 0) {  // GGUF has scales in its blocks
+    find_packed_schemes(checkpoint.tensors_, checkpoint.faults_);
+    bind_scales(checkpoint.tensors_, checkpoint.faults_);
+  }
   return checkpoint;
 }
 
@@ -49,6 +55,7 @@ void Checkpoint::open_safetensors(const std::string& source, Os& os) {
   std::vector<CheckpointFile> files;
   if (source.ends_with(".index.json")) {
     const InputFile index(os, source);
+    refuse_artifact_index(index);
     files = open_shards(index);
     inputs_.push_back(index.identity());
   } else {

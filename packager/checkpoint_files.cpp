@@ -10,6 +10,7 @@
 
 #include "checkpoint_kind.h"
 #include "gguf_parts.h"
+#include "synps/artifact_shards.h"
 #include "synps/gguf.h"
 
 namespace synps {
@@ -18,6 +19,14 @@ namespace {
 constexpr std::string_view kSingle = "model.safetensors";
 constexpr std::string_view kIndex = "model.safetensors.index.json";
 constexpr std::size_t kMaxListed = 10;
+
+Error an_artifact(const std::string& path, std::string field) {
+  return Error({.code = ErrorCode::checkpoint,
+                .file = path,
+                .what = "the file is a synps artifact, not a checkpoint",
+                .field = std::move(field),
+                .hint = "use the checkpoint it was packed from, or `synps unpack` it first"});
+}
 
 /// Whether the folder has an entry of that name, of any kind: a link that leads nowhere is a
 /// checkpoint that cannot be opened, not one that is not there.
@@ -102,12 +111,12 @@ CheckpointFile open_checkpoint_file(Os& os, const std::string& path, const std::
   InputFile file(os, path);
   SafetensorsHeader header = read_safetensors_header(file);
   if (header.metadata.contains("synps.index"))
-    throw Error({.code = ErrorCode::checkpoint,
-                 .file = path,
-                 .what = "the file is a synps artifact, not a checkpoint",
-                 .field = "__metadata__ key 'synps.index'",
-                 .hint = "use the checkpoint it was packed from, or `synps unpack` it first"});
+    throw an_artifact(path, "__metadata__ key 'synps.index'");
   return {std::move(file), std::move(header), name};
+}
+
+void refuse_artifact_index(const InputFile& index) {
+  if (is_artifact_shard_index(index)) throw an_artifact(index.path(), "metadata");
 }
 
 std::string checkpoint_in_folder(Os& os, const std::string& folder) {
@@ -127,6 +136,9 @@ std::string checkpoint_in_folder(Os& os, const std::string& folder) {
                  .found = list_names(ggufs),
                  .want = "one",
                  .hint = "name the file that is meant"});
+  for (const std::string& name : names)
+    if (name.ends_with(".index.json"))
+      refuse_artifact_index(InputFile(os, join_path(folder, name)));
   const bool none = safetensors.empty();
   throw Error({.code = ErrorCode::checkpoint,
                .file = folder,

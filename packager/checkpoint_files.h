@@ -19,6 +19,9 @@ struct CheckpointFile {
 /// Opens a file and reads its header. Throws also Error(checkpoint) for a synps artifact.
 CheckpointFile open_checkpoint_file(Os& os, const std::string& path, const std::string& name);
 
+/// Throws Error(checkpoint) for a shard index of a synps artifact, Error(io).
+void refuse_artifact_index(const InputFile& index);
+
 /// Whether a file is to be read as GGUF: by its first bytes, or, where they say nothing, its name.
 /// Throws Error(checkpoint) for a file of that name and of another kind, Error(io).
 bool opens_as_gguf(Os& os, const std::string& path);

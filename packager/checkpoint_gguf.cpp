@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "gguf_parts.h"
+#include "gguf_values.h"
 #include "synps/artifact_layout.h"
 #include "synps/checkpoint.h"
 #include "synps/error.h"
@@ -90,28 +91,6 @@ std::string metadata_text(const SourceKeyValue& carried, GgufValueReader& reader
   return json.take();
 }
 
-/// Whether two values of equal size are the same bytes.
-bool same_bytes(const InputFile& a, const GgufKeyValue& in_a, const InputFile& b,
-                const GgufKeyValue& in_b) {
-  std::array<std::byte, 4096> from_a;
-  std::array<std::byte, 4096> from_b;
-  for (std::uint64_t at = 0; at < in_a.bytes;) {
-    const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(4096, in_a.bytes - at));
-    a.read(in_a.offset + at, std::span(from_a).first(size));
-    b.read(in_b.offset + at, std::span(from_b).first(size));
-    if (!std::equal(from_a.begin(), from_a.begin() + size, from_b.begin())) return false;
-    at += size;
-  }
-  return true;
-}
-
-bool same_value(const InputFile& a, const GgufKeyValue& in_a, const InputFile& b,
-                const GgufKeyValue& in_b) {
-  const bool alike = in_a.type == in_b.type && in_a.items == in_b.items &&
-                     in_a.count == in_b.count && in_a.bytes == in_b.bytes;
-  return alike && same_bytes(a, in_a, b, in_b);
-}
-
 /// Tensors, key-values among them, are sorted by path. Parts may have the same tensor, and a tensor
 /// the name of a key-value's entry.
 void check_paths(const std::vector<SourceTensor>& tensors, const std::vector<InputFile>& files) {
@@ -142,6 +121,19 @@ const GgufType* gguf_type_of_encoding(std::string_view encoding) noexcept {
   return nullptr;
 }
 
+const GgufType& gguf_type_of(const SourceTensor& tensor) {
+  for (const GgufType& type : all_gguf_types()) {
+    if (type.removed) continue;
+    if (type.dtype ? tensor.encoding == encoding_name(*type.dtype) : tensor.encoding == type.codec)
+      return type;
+  }
+  if (const GgufType* type = gguf_type_of_encoding(tensor.encoding)) return *type;
+  throw Error({.code = ErrorCode::checkpoint,
+               .what = "an encoding that GGUF has no tensor type for",
+               .field = "tensor " + quote(tensor.weight.path),
+               .found = tensor.encoding});
+}
+
 /// The key-values of all parts. What two parts say alike is there once; `general.alignment` and the
 /// `split.` keys are each part's own.
 void Checkpoint::add_key_values(std::vector<std::vector<GgufKeyValue>> of_files) {
@@ -165,7 +157,7 @@ void Checkpoint::add_key_values(std::vector<std::vector<GgufKeyValue>> of_files)
 void Checkpoint::check_same(const SourceKeyValue& first, const GgufKeyValue& value,
                             std::size_t file) const {
   const bool own = is_gguf_split_key(value.key) || value.key == "general.alignment";
-  if (own || same_value(files_[first.file], first.value, files_[file], value)) return;
+  if (own || same_gguf_value(files_[first.file], first.value, files_[file], value)) return;
   throw Error({.code = ErrorCode::checkpoint,
                .file = files_[file].path(),
                .what = "a key-value that differs between parts",
@@ -180,8 +172,11 @@ void Checkpoint::open_gguf(const std::string& source, Os& os) {
   std::vector<std::vector<GgufKeyValue>> key_values;
   files_.reserve(parts.size());
   for (GgufPart& part : parts) {
-    for (GgufTensor& tensor : part.header.tensors)
+    for (GgufTensor& tensor : part.header.tensors) {
+      const std::size_t position = tensors_.size();
       tensors_.push_back(source_tensor(tensor, files_.size()));
+      tensors_.back().position = position;
+    }
     key_values.push_back(std::move(part.header.key_values));
     inputs_.push_back(part.file.identity());
     files_.push_back(std::move(part.file));

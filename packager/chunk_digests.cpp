@@ -7,7 +7,7 @@
 
 namespace synps {
 
-void ChunkDigests::start(ArtifactWriter& writer, std::size_t weight, std::size_t component,
+void ChunkDigests::start(WeightWriter& writer, std::size_t weight, std::size_t component,
                          const StoredComponent& stored, std::uint64_t offset) {
   writer_ = &writer;
   stored_ = &stored;
@@ -22,7 +22,8 @@ void ChunkDigests::start(ArtifactWriter& writer, std::size_t weight, std::size_t
 }
 
 void ChunkDigests::update(std::span<const std::byte> bytes) {
-  if (stored_->compressed()) return;  // its frames are what is hashed, when there are any
+  // Of compressed components the frames are what is hashed, when there are any.
+  if (stored_->compressed() || !writer_->takes_digests()) return;
   while (!bytes.empty()) {
     const std::uint64_t true_end = std::min(stored_->chunk_end(chunk_), stored_->component.bytes);
     const std::size_t size =

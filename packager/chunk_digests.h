@@ -4,19 +4,20 @@
 #include <cstdint>
 #include <span>
 
-#include "synps/artifact_writer.h"
+#include "synps/artifact_index.h"
 #include "synps/hash.h"
+#include "synps/weight_writer.h"
 
 namespace synps {
 
 /// Hashes a component's bytes as they are written in sequence, and tells the writer the digest of
 /// every chunk that it saw from its first byte to its last. Chunks it saw in part are left to
-/// ArtifactWriter::finish().
+/// ArtifactWriter::finish(). Hashes nothing for a file without checksums.
 class ChunkDigests {
  public:
   /// The next bytes are those of `component` from `offset` in it. Both references stay valid while
   /// update() is called.
-  void start(ArtifactWriter& writer, std::size_t weight, std::size_t component,
+  void start(WeightWriter& writer, std::size_t weight, std::size_t component,
              const StoredComponent& stored, std::uint64_t offset);
 
   /// Takes the next true bytes. Those of compressed components are not hashed.
@@ -25,7 +26,7 @@ class ChunkDigests {
  private:
   void end_chunk();
 
-  ArtifactWriter* writer_ = nullptr;
+  WeightWriter* writer_ = nullptr;
   const StoredComponent* stored_ = nullptr;
   std::size_t weight_ = 0;
   std::size_t component_ = 0;

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
-#include <limits>
 
 #include <fmt/format.h>
 
+#include "error_sums.h"
 #include "memory_model.h"
 #include "pieces.h"
+#include "scale_reader.h"
 #include "source_reader.h"
 #include "stored_reader.h"
 #include "synps/checked.h"
@@ -18,39 +18,6 @@
 
 namespace synps {
 namespace {
-
-/// Errors of values, summed one by one in flat order, so that they do not depend on pieces.
-class ErrorSums {
- public:
-  void add(float source, float stored) noexcept {
-    ++count_;
-    if (std::isfinite(source)) signal_ += static_cast<double>(source) * source;
-    const double error = error_of(source, stored);
-    max_ = std::max(max_, error);
-    noise_ += error * error;
-  }
-
-  void store(WeightError& error) const {
-    error.max_abs_error = max_;
-    error.rmse = count_ == 0 ? 0 : std::sqrt(noise_ / static_cast<double>(count_));
-    if (noise_ > 0 && std::isfinite(noise_) && signal_ > 0)
-      error.snr_db = 10 * std::log10(signal_ / noise_);
-  }
-
- private:
-  /// Two NaN, or two equal infinities, are no error; anything else that is not finite is one
-  /// without bound.
-  static double error_of(float source, float stored) noexcept {
-    if (source == stored || (std::isnan(source) && std::isnan(stored))) return 0;
-    const double error = std::abs(static_cast<double>(source) - static_cast<double>(stored));
-    return std::isnan(error) ? std::numeric_limits<double>::infinity() : error;
-  }
-
-  std::uint64_t count_ = 0;
-  double signal_ = 0;  ///< sum of squares of the source
-  double noise_ = 0;   ///< sum of squares of the errors
-  double max_ = 0;
-};
 
 /// Whether the weight is kept in the source's own packed blocks.
 bool stores_same_blocks(const StoredWeight& stored, const SourceTensor& tensor) {
@@ -67,6 +34,7 @@ std::uint64_t compare_buffers(const std::vector<StoredWeight>& weights,
   std::uint64_t bytes = 0;
   std::uint64_t values = 0;
   std::uint64_t inflater = 0;  // of what is compared by bytes
+  std::uint64_t scales = 0;    // numbers
   std::uint64_t packages = 0;  // the copies that a package's codec gets
   for (const StoredWeight& weight : weights) {
     if (weight.components.size() == 1) {
@@ -84,10 +52,13 @@ std::uint64_t compare_buffers(const std::vector<StoredWeight>& weights,
     source = std::max(source, weight.source == encoding_name(weight.weight.dtype)
                                   ? dense_bytes(weight.weight.dtype, piece)
                                   : saturating_mul(floats, 2));
+    if (weight.scale && weight.scale->folded)
+      scales = std::max(scales, scale_numbers(weight.weight.shape, weight.scale->form, piece));
     if (!codec->info().file.empty()) packages = std::max(packages, saturating_mul(floats, 2));
   }
   std::uint64_t total = saturating_add(std::max(source, bytes), saturating_add(bytes, inflater));
   for (const std::uint64_t buffer : stored) total = saturating_add(total, buffer);
+  total = saturating_add(total, saturating_mul(scales, kScaleNumberBytes));
   return saturating_add(total, saturating_add(saturating_mul(values, 2), packages));
 }
 
@@ -98,7 +69,7 @@ auto WeightComparer::compare_bytes(const SourceTensor& tensor, const StoredWeigh
     const std::span<std::byte> source = source_reader_.buffer().take(size);
     const std::span<std::byte> stored = stored_bytes_.take(size);
     checkpoint_.read(tensor, at, source);
-    bytes_reader_.read(weight, weight.components.front(), at, stored);
+    bytes_reader_->read(weight, weight.components.front(), at, stored);
     progress_.advance(size);
     const auto [a, b] = std::mismatch(source.begin(), source.end(), stored.begin());
     if (a != source.end())
@@ -112,9 +83,10 @@ auto WeightComparer::compare_bytes(const SourceTensor& tensor, const StoredWeigh
 
 auto WeightComparer::compare_values(const SourceTensor& tensor, const StoredWeight& weight,
                                     const Codec& source_codec, const Codec& codec,
-                                    WeightError& error) -> std::optional<Difference> {
-  require_components(artifact_, weight, codec);
-  stored_reader_.start(weight, codec);
+                                    const std::optional<FoldedScale>& scale, WeightError& error)
+    -> std::optional<Difference> {
+  require_components(*file_, weight, codec);
+  stored_reader_.start(*file_, weight, codec);
   ErrorSums sums;
   std::optional<Difference> first;
   const std::uint64_t elements = weight.weight.shape.elements();
@@ -123,7 +95,7 @@ auto WeightComparer::compare_values(const SourceTensor& tensor, const StoredWeig
     const std::span<float> source = source_values_.take(piece.elements());
     const std::span<float> stored = stored_values_.take(piece.elements());
     ValueReport narrowing;  // told when packing; here it shows as an error of values
-    source_reader_.read(checkpoint_, tensor, source_codec, piece, source, narrowing);
+    source_reader_.read(checkpoint_, tensor, source_codec, scale, piece, source, narrowing);
     stored_reader_.read(piece, stored);
     for (std::size_t i = 0; i < source.size(); ++i) {
       sums.add(source[i], stored[i]);
@@ -142,7 +114,7 @@ auto WeightComparer::compare_values(const SourceTensor& tensor, const StoredWeig
 Problem WeightComparer::difference_problem(const StoredWeight& stored,
                                            const Difference& difference) const {
   return {.code = ErrorCode::artifact,
-          .file = artifact_.path(),
+          .file = file_->path(),
           .what = "a lossless weight differs from its source at " + difference.where,
           .field = stored.weight.path,
           .found = difference.stored,
@@ -154,25 +126,33 @@ Problem WeightComparer::difference_problem(const StoredWeight& stored,
 auto WeightComparer::compare_what_can_be(const SourceTensor& tensor, const StoredWeight& stored,
                                          WeightError& error) -> std::optional<Difference> {
   const Codec* source = source_codec(codecs_, weight_facts(tensor));
-  const Codec* codec = require_stored_codec(codecs_, stored, artifact_.path());
+  const Codec* codec = require_stored_codec(codecs_, stored, file_->path());
   error.compared = codec != nullptr && source != nullptr;
   const bool packed_source = source != nullptr && !source->info().dense && !stored.codec.is_keep();
   if (packed_source ? stores_same_blocks(stored, tensor) : stored_as_source(stored)) {
     std::optional<Difference> difference = compare_bytes(tensor, stored);
     // Only for how far it is off: equal values do not make unequal bytes equal.
-    if (difference && error.compared) compare_values(tensor, stored, *source, *codec, error);
+    if (difference && error.compared)
+      compare_values(tensor, stored, *source, *codec, std::nullopt, error);
     return difference;
   }
+  const bool folded = stored.scale && stored.scale->folded;
+  const auto scale = folded ? folded_scale(checkpoint_, tensor, codecs_) : std::nullopt;
+  if (folded && !scale) error.compared = false;
   if (!error.compared)
     throw Error({.code = ErrorCode::artifact,
-                 .file = artifact_.path(),
+                 .file = file_->path(),
                  .what = "nothing here decodes this weight, to compare it",
                  .field = stored.weight.path,
                  .found = stored.codec.id()});
-  return compare_values(tensor, stored, *source, *codec, error);
+  return compare_values(tensor, stored, *source, *codec, scale, error);
 }
 
-WeightComparison WeightComparer::compare(const SourceTensor& tensor, const StoredWeight& stored) {
+WeightComparison WeightComparer::compare(const SourceTensor& tensor, const ArtifactReader& file,
+                                         const StoredWeight& stored) {
+  file_ = &file;
+  if (!bytes_reader_) bytes_reader_.emplace(file);
+  bytes_reader_->read_from(file);
   WeightComparison result;
   result.error.path = stored.weight.path;
   result.error.lossless = stored.lossless;

@@ -30,18 +30,13 @@ std::uint64_t compare_buffers(const std::vector<StoredWeight>& weights,
 /// Compares weights through buffers that it keeps. For one thread.
 class WeightComparer {
  public:
-  WeightComparer(const Checkpoint& checkpoint, const ArtifactReader& artifact,
-                 const CodecRegistry& codecs, Progress& progress)
-      : checkpoint_(checkpoint),
-        artifact_(artifact),
-        codecs_(codecs),
-        progress_(progress),
-        stored_reader_(artifact),
-        bytes_reader_(artifact) {}
+  WeightComparer(const Checkpoint& checkpoint, const CodecRegistry& codecs, Progress& progress)
+      : checkpoint_(checkpoint), codecs_(codecs), progress_(progress) {}
 
-  /// Compares every value of a stored weight with its source of the same shape, dtype and
-  /// encoding, in flat order. Throws Error(io), and Cancelled.
-  WeightComparison compare(const SourceTensor& tensor, const StoredWeight& stored);
+  /// Compares every value of a weight that is stored in `file` with its source of the same shape,
+  /// dtype and encoding, in flat order. Throws Error(io), and Cancelled.
+  WeightComparison compare(const SourceTensor& tensor, const ArtifactReader& file,
+                           const StoredWeight& stored);
 
  private:
   /// The first place where stored and source differ.
@@ -56,15 +51,16 @@ class WeightComparer {
   std::optional<Difference> compare_bytes(const SourceTensor& tensor, const StoredWeight& stored);
   std::optional<Difference> compare_values(const SourceTensor& tensor, const StoredWeight& stored,
                                            const Codec& source_codec, const Codec& codec,
+                                           const std::optional<FoldedScale>& scale,
                                            WeightError& error);
   Problem difference_problem(const StoredWeight& stored, const Difference& difference) const;
 
   const Checkpoint& checkpoint_;
-  const ArtifactReader& artifact_;
+  const ArtifactReader* file_ = nullptr;  ///< of the weight being compared
   const CodecRegistry& codecs_;
   Progress& progress_;
   StoredReader stored_reader_;
-  ComponentReader bytes_reader_;
+  std::optional<ComponentReader> bytes_reader_;
   SourceReader source_reader_;
   Buffer<std::byte> stored_bytes_;
   Buffer<float> source_values_;

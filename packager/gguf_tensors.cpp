@@ -12,8 +12,6 @@
 namespace synps {
 namespace {
 
-constexpr std::uint64_t kMaxNameBytes = 63;  // 64 with the NUL that ggml ends a name with
-constexpr std::uint32_t kMaxDimensions = 4;
 constexpr std::uint64_t kMaxExtent = std::numeric_limits<std::int64_t>::max();
 
 std::string ne_text(const Shape& shape) {
@@ -32,7 +30,7 @@ void GgufTensorTable::read_next() {
   input_.set_place("tensor descriptions", nullptr);
   described_.push_back(input_.offset());
   GgufTensor tensor;
-  tensor.name = input_.text("a tensor's name", kMaxNameBytes);
+  tensor.name = input_.text("a tensor's name", kMaxGgufNameBytes);
   input_.set_place("tensor", &tensor.name);
   if (!is_utf8(tensor.name))
     input_.fail({.what = "a name that is not UTF-8", .offset = described_.back()});
@@ -51,11 +49,11 @@ void GgufTensorTable::read_next() {
 void GgufTensorTable::read_shape(GgufTensor& tensor) {
   const std::uint64_t at = input_.offset();
   const std::uint32_t dimensions = input_.u32("the number of dimensions");
-  if (dimensions > kMaxDimensions)
+  if (dimensions > kMaxGgufDimensions)
     input_.fail({.what = "too many dimensions",
                  .offset = at,
                  .found = fmt::format("{}", dimensions),
-                 .want = fmt::format("at most {}", kMaxDimensions)});
+                 .want = fmt::format("at most {}", kMaxGgufDimensions)});
   std::vector<std::uint64_t> extents;
   for (std::uint32_t i = 0; i < dimensions; ++i) {
     const std::uint64_t where = input_.offset();

@@ -9,6 +9,9 @@
 
 namespace synps {
 
+inline constexpr std::uint64_t kMaxGgufNameBytes = 63;  ///< 64 with the NUL that ggml ends one with
+inline constexpr std::uint32_t kMaxGgufDimensions = 4;
+
 /// The tensor descriptions of a GGUF file, read one by one and then checked together.
 class GgufTensorTable {
  public:

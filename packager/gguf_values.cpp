@@ -94,7 +94,29 @@ Array scan_array(GgufInput& input, unsigned depth) {
   return array;
 }
 
+/// Whether two values of equal size are the same bytes.
+bool same_bytes(const InputFile& a, const GgufKeyValue& in_a, const InputFile& b,
+                const GgufKeyValue& in_b) {
+  std::array<std::byte, 4096> from_a;
+  std::array<std::byte, 4096> from_b;
+  for (std::uint64_t at = 0; at < in_a.bytes;) {
+    const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(4096, in_a.bytes - at));
+    a.read(in_a.offset + at, std::span(from_a).first(size));
+    b.read(in_b.offset + at, std::span(from_b).first(size));
+    if (!std::equal(from_a.begin(), from_a.begin() + size, from_b.begin())) return false;
+    at += size;
+  }
+  return true;
+}
+
 }  // namespace
+
+bool same_gguf_value(const InputFile& a, const GgufKeyValue& in_a, const InputFile& b,
+                     const GgufKeyValue& in_b) {
+  const bool alike = in_a.type == in_b.type && in_a.items == in_b.items &&
+                     in_a.count == in_b.count && in_a.bytes == in_b.bytes;
+  return alike && same_bytes(a, in_a, b, in_b);
+}
 
 std::string_view to_string(GgufValueType type) noexcept {
   return kRows[static_cast<std::size_t>(type)].name;

@@ -27,10 +27,24 @@ std::uint64_t heap_of(const PlannedWeight& planned) noexcept {
 
 /// Of making the plan: what the policy says of every weight, before the plan has it.
 std::uint64_t planning_bytes(const Plan& plan) noexcept {
-  std::uint64_t bytes =
-      plan.weights.size() * (sizeof(WeightFacts) + sizeof(WeightResolution) + 2 * kAllocation);
-  for (const StoredWeight& stored : plan.layout.index.weights)
+  constexpr std::uint64_t kWeight =
+      sizeof(WeightFacts) + sizeof(WeightResolution) + 2 * kAllocation;
+  std::uint64_t bytes = plan.weights.size() * kWeight;
+  for (const StoredWeight& stored : plan.layout.index.weights) {
     bytes += heap_bytes(stored.weight.path) + heap_bytes(stored.weight.shape);
+    // A scale has facts too, which name its weight.
+    if (stored.scale)
+      bytes += kWeight + heap_bytes(stored.scale->path) + heap_bytes(stored.weight.path) +
+               2 * heap_bytes(stored.weight.shape);
+  }
+  return bytes;
+}
+
+/// What else a GGUF output takes: its header's content, and a buffer that it is written through.
+std::uint64_t memory_of(const GgufPlan& gguf) noexcept {
+  constexpr std::uint64_t kHeaderBuffer = 1u << 16;
+  std::uint64_t bytes = kHeaderBuffer + gguf.tensors.size() * sizeof(std::size_t);
+  for (const PlannedKeyValue& each : gguf.key_values) bytes += sizeof each + heap_bytes(each.key);
   return bytes;
 }
 
@@ -51,6 +65,7 @@ std::uint64_t heap_bytes(const StoredWeight& weight) noexcept {
                         heap_bytes(weight.device) + 2 * kAllocation;
   for (const Decision& decision : weight.decisions)
     bytes += sizeof decision + heap_bytes(decision.key) + heap_bytes(decision.pattern);
+  if (weight.scale) bytes += heap_bytes(weight.scale->path);
   for (const StoredComponent& stored : weight.components)
     bytes += sizeof stored + heap_of(stored.component) + heap_bytes(stored.entry);
   return bytes;
@@ -66,7 +81,11 @@ std::uint64_t memory_of(const Checkpoint& checkpoint) noexcept {
   std::uint64_t bytes = checkpoint.tensors().size() * sizeof(SourceTensor);
   for (const SourceTensor& tensor : checkpoint.tensors())
     bytes += heap_bytes(tensor.weight.path) + heap_bytes(tensor.weight.shape);
+  for (const CheckpointFault& fault : checkpoint.faults())
+    bytes += sizeof fault + fault.tensors.size() * sizeof(std::size_t) + kAllocation;
   for (const auto& [key, value] : checkpoint.metadata()) bytes += 2 * (key.size() + value.size());
+  for (const SourceKeyValue& each : checkpoint.key_values())
+    bytes += sizeof each + heap_bytes(each.value.key);
   return bytes;
 }
 
@@ -74,6 +93,8 @@ std::uint64_t memory_of(const Plan& plan) noexcept {
   std::uint64_t bytes = plan.weights.size() * sizeof(PlannedWeight);
   for (const PlannedWeight& planned : plan.weights) bytes += heap_of(planned);
   for (const auto& [key, value] : plan.layout.metadata) bytes += key.size() + value.size();
+  for (const PlannedShard& shard : plan.shards) bytes += sizeof shard + memory_of(shard.plan);
+  if (plan.gguf) bytes += memory_of(*plan.gguf);
   return bytes + memory_of(plan.layout.index);
 }
 
@@ -83,6 +104,21 @@ std::uint64_t memory_of(const ArtifactReader& artifact) noexcept {
   constexpr std::uint64_t kParsed = 4;
   return memory_of(artifact.index()) + kParsed * artifact.index_bytes() +
          2 * artifact.header_bytes();
+}
+
+std::uint64_t memory_of(const ArtifactSet& artifact) noexcept {
+  std::uint64_t bytes = 0;
+  for (const auto& file : artifact.files()) bytes += memory_of(*file);
+  // The index of all weights, and the shard index: its text, and twice its entries.
+  if (artifact.is_sharded())
+    bytes += memory_of(artifact.index()) + 6 * artifact.shard_index()->size();
+  return bytes;
+}
+
+std::uint64_t sums_bytes(const ArtifactSet& artifact) noexcept {
+  std::uint64_t bytes = 0;
+  for (const auto& file : artifact.files()) bytes = std::max(bytes, file->sums_bytes());
+  return bytes;
 }
 
 std::uint64_t inflater_bytes(const ArtifactIndex& index) noexcept {
@@ -107,6 +143,8 @@ MemoryNeed pack_memory(const Checkpoint& checkpoint, const Plan& plan) {
     need.index_bytes +=
         round_up_index(2 * memory_of(plan.layout.index) +
                        plan.layout.chunk_count * sizeof(std::uint64_t) + plan.layout.header_bytes);
+  // Shards are written one by one; their index, its text and the files' names stay.
+  if (!plan.shards.empty()) need.index_bytes += round_up_index(4 * plan.shard_index_bytes);
   const PackBuffers buffers = pack_buffers(plan);
   // Workers encode first, and then, with other buffers, compress.
   const std::uint64_t most = std::max(buffers.total(), frame_worker_bytes(plan.layout));

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "synps/artifact_index.h"
-#include "synps/artifact_reader.h"
+#include "synps/artifact_set.h"
 #include "synps/checkpoint.h"
 #include "synps/plan.h"
 
@@ -43,6 +43,9 @@ std::uint64_t memory_of(const Plan& plan) noexcept;
 
 /// Of an open artifact, what it took to open it included.
 std::uint64_t memory_of(const ArtifactReader& artifact) noexcept;
+std::uint64_t memory_of(const ArtifactSet& artifact) noexcept;
+/// The longest list of digests of its files.
+std::uint64_t sums_bytes(const ArtifactSet& artifact) noexcept;
 
 std::uint64_t round_up_index(std::uint64_t bytes) noexcept;
 

@@ -2,7 +2,7 @@
 
 namespace synps {
 
-void OutputWindow::start(ArtifactWriter& writer, std::size_t weight, std::size_t component,
+void OutputWindow::start(WeightWriter& writer, std::size_t weight, std::size_t component,
                          const StoredComponent& stored, std::uint64_t begin, std::uint64_t end,
                          std::span<std::byte> memory) {
   writer_ = &writer;

@@ -5,7 +5,7 @@
 #include <span>
 
 #include "chunk_digests.h"
-#include "synps/artifact_writer.h"
+#include "synps/weight_writer.h"
 
 namespace synps {
 
@@ -15,7 +15,7 @@ class OutputWindow {
  public:
   /// The next bytes are those of [begin, end) of a component. `memory` is the window; everything
   /// referred to stays valid until finish().
-  void start(ArtifactWriter& writer, std::size_t weight, std::size_t component,
+  void start(WeightWriter& writer, std::size_t weight, std::size_t component,
              const StoredComponent& stored, std::uint64_t begin, std::uint64_t end,
              std::span<std::byte> memory);
 
@@ -31,7 +31,7 @@ class OutputWindow {
   void flush();
 
  private:
-  ArtifactWriter* writer_ = nullptr;
+  WeightWriter* writer_ = nullptr;
   std::size_t weight_ = 0;
   std::size_t component_ = 0;
   std::span<std::byte> memory_;

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "pieces.h"
+#include "scale_reader.h"
 #include "source_reader.h"
 #include "synps/checked.h"
 
@@ -38,6 +39,7 @@ PackBuffers buffers_of(const StoredWeight& stored, const PlannedWeight& planned,
   if (!planned.source_codec->stores_native_f32())
     buffers.source = dense_bytes(stored.weight.dtype, most);
   buffers.values = saturating_mul(most, sizeof(float));
+  if (planned.scale) buffers.scales = scale_numbers(stored.weight.shape, planned.scale->form, most);
   place_windows(stored, codec, places);
   buffers.windows = places.back();
   // A package's codec gets copies of what it reads and writes.
@@ -49,7 +51,9 @@ PackBuffers buffers_of(const StoredWeight& stored, const PlannedWeight& planned,
 }  // namespace
 
 std::uint64_t PackBuffers::total() const noexcept {
-  return saturating_add(saturating_add(source, values), saturating_add(windows, codecs));
+  return saturating_add(
+      saturating_add(saturating_add(source, values), saturating_add(windows, codecs)),
+      saturating_mul(scales, kScaleNumberBytes));
 }
 
 void place_windows(const StoredWeight& stored, const Codec& codec,
@@ -76,6 +80,7 @@ PackBuffers pack_buffers(const Plan& plan) {
     const PackBuffers buffers = buffers_of(stored, planned, places);
     all.source = std::max(all.source, buffers.source);
     all.values = std::max(all.values, buffers.values);
+    all.scales = std::max(all.scales, buffers.scales);
     all.windows = std::max(all.windows, buffers.windows);
     all.codecs = std::max(all.codecs, buffers.codecs);
     if (planned.codec == nullptr) continue;

@@ -17,6 +17,7 @@ std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) noexcept {
 
 PackWorker::PackWorker(const PackTarget& target, const PackBuffers& buffers) : target_(target) {
   source_.buffer().take(buffers.source);
+  source_.scales().reserve(buffers.scales);
   values_.take(buffers.values / sizeof(float));
   windows_memory_.take(buffers.windows);
 }
@@ -31,7 +32,8 @@ std::span<float> PackWorker::read_piece(const PlannedWeight& planned, const Piec
                                         ValueReport& values) {
   const SourceTensor& tensor = target_.checkpoint.tensors()[planned.tensor];
   const std::span<float> out = values_.take(piece.elements());
-  source_.read(target_.checkpoint, tensor, *planned.source_codec, piece, out, values);
+  source_.read(target_.checkpoint, tensor, *planned.source_codec, planned.scale, piece, out,
+               values);
   return out;
 }
 
@@ -177,6 +179,10 @@ std::uint64_t PackWorker::share_bytes(const PlannedWeight& planned, std::uint64_
   const InputFile& file = target_.checkpoint.files()[tensor.file];
   const std::uint64_t shared = begin + target_.writer.share(planned.stored, 0, begin, file,
                                                             tensor.offset + begin, end - begin);
+  if (!target_.writer.takes_digests()) {
+    target_.progress.advance(shared - begin);
+    return shared;
+  }
   for (std::uint64_t at = begin; at < shared;) {
     const std::span<std::byte> bytes = source_.buffer().take(std::min(kCopyBytes, shared - at));
     target_.writer.read(planned.stored, 0, at, bytes);

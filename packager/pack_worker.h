@@ -12,8 +12,8 @@
 #include "pieces.h"
 #include "progress.h"
 #include "source_reader.h"
-#include "synps/artifact_writer.h"
 #include "synps/plan.h"
+#include "synps/weight_writer.h"
 
 namespace synps {
 
@@ -21,7 +21,7 @@ namespace synps {
 struct PackTarget {
   const Checkpoint& checkpoint;
   const Plan& plan;
-  ArtifactWriter& writer;
+  WeightWriter& writer;
   Progress& progress;
 };
 

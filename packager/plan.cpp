@@ -3,6 +3,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "gguf_layout.h"
+#include "gguf_part_plan.h"
+#include "not_carried.h"
+#include "shard_plan.h"
 #include "synps/error.h"
 
 namespace synps {
@@ -57,12 +61,15 @@ std::vector<ValueScheme> value_schemes(const Policy& policy) {
 /// Plans weights one by one.
 class Planner {
  public:
-  Planner(const Checkpoint& checkpoint, const Policy& policy)
+  Planner(const Checkpoint& checkpoint, const Policy& policy, OutputKind output)
       : checkpoint_(checkpoint), codecs_(policy.codecs()) {
     contents_.metadata = checkpoint.metadata();
     contents_.values = value_schemes(policy);
+    if (output == OutputKind::gguf) plan_.gguf.emplace();
   }
 
+  /// Whether the source's bytes are stored as they are.
+  bool keeps(std::size_t index, const WeightResolution& resolution) const;
   void add(std::size_t index, const WeightResolution& resolution);
   Plan finish();
 
@@ -70,11 +77,17 @@ class Planner {
   void keep(PlannedWeight& planned, StoredWeight& stored, const SourceTensor& tensor) const;
   void encode(PlannedWeight& planned, StoredWeight& stored, const SourceTensor& tensor,
               const Codec& codec) const;
+  void fold_scale(PlannedWeight& planned, const SourceTensor& tensor) const;
+  void add_for_gguf(PlannedWeight& planned, const SourceTensor& tensor,
+                    const WeightResolution& resolution);
+  Plan finish_artifact();
+  Plan finish_gguf();
 
   const Checkpoint& checkpoint_;
   const CodecRegistry& codecs_;
   ArtifactContents contents_;
   Plan plan_;
+  NotCarriedList not_carried_;  ///< by a GGUF output
 };
 
 /// The source's bytes, as they are. They name the codec that decodes them where there is one, so
@@ -96,13 +109,35 @@ void Planner::encode(PlannedWeight& planned, StoredWeight& stored, const SourceT
                      const Codec& codec) const {
   planned.source_codec = source_codec(codecs_, weight_facts(tensor));
   planned.codec = &codec;
-  planned.lossless = codec.info().stores_exactly(tensor.weight.dtype);
+  planned.lossless = codec.info().stores_exactly(tensor.weight.dtype) && !tensor.scale;
+  if (tensor.scale) fold_scale(planned, tensor);
   stored.codec = CodecRef::of(codec.info());
   stored.components = without_places(codec.components(tensor.weight), stored.asked.compress.method);
 }
 
+/// A product is a new value, so that nothing stores it losslessly by types: not the dtype of the
+/// codes, and f32 rounds products with most scales.
+void Planner::fold_scale(PlannedWeight& planned, const SourceTensor& tensor) const {
+  planned.scale = folded_scale(checkpoint_, tensor, codecs_);
+  const SourceTensor& scale = checkpoint_.tensors()[tensor.scale->tensor];
+  if (!planned.scale)
+    throw Error({.code = ErrorCode::policy,
+                 .file = checkpoint_.path(),
+                 .what = "no codec here decodes the scale of a weight",
+                 .field = scale.weight.path,
+                 .found = scale.encoding});
+  planned.source_bytes += scale.bytes;
+}
+
+bool Planner::keeps(std::size_t index, const WeightResolution& resolution) const {
+  const SourceTensor& tensor = checkpoint_.tensors()[index];
+  return tensor.weight.shape.elements() == 0 || resolution.keep || resolution.codec == nullptr ||
+         resolution.codec == source_codec(codecs_, weight_facts(tensor));
+}
+
 void Planner::add(std::size_t index, const WeightResolution& resolution) {
   const SourceTensor& tensor = checkpoint_.tensors()[index];
+  if (plan_.gguf && is_key_value_encoding(tensor.encoding)) return;  // it is one again
   PlannedWeight planned;
   planned.tensor = index;
   planned.source_bytes = tensor.bytes;
@@ -119,8 +154,7 @@ void Planner::add(std::size_t index, const WeightResolution& resolution) {
   stored.decisions = decisions(resolution);
 
   const bool empty = tensor.weight.shape.elements() == 0;
-  const bool unchanged = empty || resolution.keep || resolution.codec == nullptr ||
-                         resolution.codec == source_codec(codecs_, weight_facts(tensor));
+  const bool unchanged = keeps(index, resolution);
   if (!empty && resolution.used_fallback) {
     planned.used_fallback = true;
     planned.fallback_reason = resolution.fallback_reason;
@@ -129,14 +163,29 @@ void Planner::add(std::size_t index, const WeightResolution& resolution) {
     keep(planned, stored, tensor);
   else
     encode(planned, stored, tensor, *resolution.codec);
+  if (tensor.scale)
+    stored.scale = StoredScale{checkpoint_.tensors()[tensor.scale->tensor].weight.path,
+                               tensor.scale->form, !unchanged};
   if (!dtype_is_float(stored.weight.dtype)) stored.compute.clear();  // rows of bytes
   stored.lossless = planned.lossless;
   stored.form = resolve_packed_form(resolution.form, !unchanged, stored.codec.id(),
                                     empty ? Compression::none : resolution.form.compress.method);
 
-  plan_.source_bytes += tensor.bytes;
+  if (plan_.gguf) add_for_gguf(planned, tensor, resolution);
+  plan_.source_bytes += planned.source_bytes;
   plan_.weights.push_back(std::move(planned));
   contents_.weights.push_back(std::move(stored));
+}
+
+/// Tensors that must not be decoded, unless the policy was clear that it keeps them.
+void refuse_faults(const Checkpoint& checkpoint, const std::vector<WeightResolution>& resolutions) {
+  std::vector<const CheckpointFault*> faults;
+  for (const CheckpointFault& fault : checkpoint.faults()) {
+    const bool kept = std::all_of(fault.tensors.begin(), fault.tensors.end(),
+                                  [&](std::size_t i) { return resolutions[i].told_to_keep; });
+    if (!kept) faults.push_back(&fault);
+  }
+  if (!faults.empty()) throw Error(fault_problems(checkpoint, faults));
 }
 
 /// The layout does not know the checkpoint's name; its errors are about the checkpoint.
@@ -152,13 +201,31 @@ ArtifactLayout lay_out_for(const Checkpoint& checkpoint, ArtifactContents conten
   }
 }
 
+void Planner::add_for_gguf(PlannedWeight& planned, const SourceTensor& tensor,
+                           const WeightResolution& resolution) {
+  planned.gguf_type =
+      planned.copied ? &gguf_type_of(tensor) : gguf_type_of_codec(planned.codec->info().id());
+  not_carried_.add(tensor.weight, resolution);
+}
+
 Plan Planner::finish() {
+  // Stored weights are sorted by path, as tensors are.
+  for (std::size_t i = 0; i < plan_.weights.size(); ++i) plan_.weights[i].stored = i;
+  return plan_.gguf ? finish_gguf() : finish_artifact();
+}
+
+/// Who loads the file is not synps, so that nothing is said of what that takes.
+Plan Planner::finish_gguf() {
+  not_carried_.add(contents_.values);
+  plan_.gguf->not_carried = not_carried_.take();
+  lay_out_gguf(checkpoint_, std::move(contents_.weights), codecs_, plan_);
+  return std::move(plan_);
+}
+
+Plan Planner::finish_artifact() {
   plan_.layout = lay_out_for(checkpoint_, std::move(contents_), codecs_);
   plan_.artifact_bytes = plan_.layout.file_bytes;
-  // Tensors and stored weights are both sorted by path, and are the same weights.
-  for (std::size_t i = 0; i < plan_.weights.size(); ++i) {
-    PlannedWeight& planned = plan_.weights[i];
-    planned.stored = i;
+  for (PlannedWeight& planned : plan_.weights) {
     const StoredWeight& stored = plan_.stored(planned);
     for (const StoredComponent& component : stored.components)
       planned.bytes += component.stored_bytes;
@@ -183,24 +250,65 @@ LoadedBytes loaded_bytes(const StoredWeight& weight) noexcept {
   return bytes;
 }
 
+std::optional<FoldedScale> folded_scale(const Checkpoint& checkpoint, const SourceTensor& tensor,
+                                        const CodecRegistry& codecs) {
+  if (!tensor.scale) return std::nullopt;
+  const SourceTensor& scale = checkpoint.tensors()[tensor.scale->tensor];
+  const Codec* codec = codecs.for_dtype(scale.weight.dtype);
+  if (codec == nullptr) return std::nullopt;
+  return FoldedScale{&scale, tensor.scale->form, codec};
+}
+
 WeightFacts weight_facts(const SourceTensor& tensor) {
   return {tensor.weight, tensor.encoding, tensor.bytes};
+}
+
+WeightFacts weight_facts(const Checkpoint& checkpoint, const SourceTensor& tensor) {
+  WeightFacts facts = weight_facts(tensor);
+  if (tensor.scale_of) facts.scale_of = checkpoint.tensors()[*tensor.scale_of].weight.path;
+  facts.packed_as = tensor.packed_as;
+  return facts;
 }
 
 std::vector<WeightFacts> weight_facts(const Checkpoint& checkpoint) {
   std::vector<WeightFacts> facts;
   facts.reserve(checkpoint.tensors().size());
-  for (const SourceTensor& tensor : checkpoint.tensors()) facts.push_back(weight_facts(tensor));
+  for (const SourceTensor& tensor : checkpoint.tensors())
+    facts.push_back(weight_facts(checkpoint, tensor));
+  for (const CheckpointFault& fault : checkpoint.faults())
+    for (const std::size_t i : fault.tensors) facts[i].only_kept = true;
   return facts;
 }
 
+void check_output_kind(const Checkpoint& checkpoint, OutputKind output) {
+  if (output != OutputKind::gguf || checkpoint.gguf_version() != 0) return;
+  throw Error(
+      {.code = ErrorCode::usage,
+       .file = checkpoint.path(),
+       .what = "a GGUF file can only be made of a GGUF checkpoint",
+       .found = "safetensors: names of tensors, permutations, metadata and tokenizer differ by "
+                "architecture, which is a converter's job",
+       .hint = "convert it with llama.cpp's convert_hf_to_gguf.py --outtype f16 or bf16, then pack "
+               "what that writes"});
+}
+
 Plan make_plan(const Checkpoint& checkpoint, const Policy& policy, const PlanOptions& options) {
-  std::vector<WeightResolution> resolutions =
-      policy.resolve(weight_facts(checkpoint), {options.allow_unmatched, options.compress});
-  Planner planner(checkpoint, policy);
-  for (std::size_t i = 0; i < resolutions.size(); ++i) planner.add(i, resolutions[i]);
+  check_output_kind(checkpoint, options.output);
+  std::vector<WeightResolution> resolutions = policy.resolve(
+      weight_facts(checkpoint), {options.allow_unmatched, options.compress, options.output});
+  refuse_faults(checkpoint, resolutions);
+  Planner planner(checkpoint, policy, options.output);
+  for (std::size_t i = 0; i < resolutions.size(); ++i) {
+    const auto weight = checkpoint.tensors()[i].scale_of;
+    if (!weight || planner.keeps(*weight, resolutions[*weight])) planner.add(i, resolutions[i]);
+  }
   resolutions = {};  // as large as the plan, and done with before the layout needs memory
-  return planner.finish();
+  Plan plan = planner.finish();
+  if (options.max_shard_bytes != 0 && plan.gguf)
+    plan_gguf_parts(plan, checkpoint, options.max_shard_bytes, options.name);
+  else if (options.max_shard_bytes != 0)
+    plan_shards(plan, checkpoint, policy.codecs(), options.max_shard_bytes, options.name);
+  return plan;
 }
 
 }  // namespace synps

@@ -54,6 +54,13 @@ void SourceReader::read(const Checkpoint& checkpoint, const SourceTensor& tensor
   if (dtype == DType::f64) report_narrowing(bytes, out, piece.first_element, report);
 }
 
+void SourceReader::read(const Checkpoint& checkpoint, const SourceTensor& tensor,
+                        const Codec& codec, const std::optional<FoldedScale>& scale,
+                        const Piece& piece, std::span<float> out, ValueReport& report) {
+  read(checkpoint, tensor, codec, piece, out, report);
+  if (scale) scales_.fold(checkpoint, tensor.weight, *scale, piece, out, report);
+}
+
 /// A piece is cut where the codec that encodes it wants, which may be inside a source block: whole
 /// blocks are decoded, and what lies in the piece is taken.
 void SourceReader::read_blocks(const Checkpoint& checkpoint, const SourceTensor& tensor,

@@ -51,11 +51,13 @@ void raise_stored_buffers(const StoredWeight& weight, const Codec& codec,
   }
 }
 
-void StoredReader::start(const StoredWeight& weight, const Codec& codec) {
+void StoredReader::start(const ArtifactReader& artifact, const StoredWeight& weight,
+                         const Codec& codec) {
   weight_ = &weight;
   codec_ = &codec;
   if (buffers_.size() < weight.components.size()) buffers_.resize(weight.components.size());
-  while (readers_.size() < weight.components.size()) readers_.emplace_back(artifact_);
+  while (readers_.size() < weight.components.size()) readers_.emplace_back(artifact);
+  for (ComponentReader& reader : readers_) reader.read_from(artifact);
   in_.assign(weight.components.size(), {});
   for (std::size_t c = 0; c < weight.components.size(); ++c) {
     const StoredComponent& component = weight.components[c];

@@ -34,17 +34,15 @@ void raise_stored_buffers(const StoredWeight& weight, const Codec& codec,
 /// thread.
 class StoredReader {
  public:
-  explicit StoredReader(const ArtifactReader& artifact) : artifact_(artifact) {}
-
-  /// Goes to a weight whose components require_components() has accepted. Its buffers are kept.
-  void start(const StoredWeight& weight, const Codec& codec);
+  /// Goes to a weight of an artifact's file, which outlives the reader, whose components
+  /// require_components() has accepted. Buffers are kept.
+  void start(const ArtifactReader& artifact, const StoredWeight& weight, const Codec& codec);
 
   /// Fills `out` with the values of a piece, which is cut as the codec wants it. Throws Error(io);
   /// Error(artifact) for a frame that is not sound.
   void read(const Piece& piece, std::span<float> out);
 
  private:
-  const ArtifactReader& artifact_;
   const StoredWeight* weight_ = nullptr;
   const Codec* codec_ = nullptr;
   std::vector<ComponentReader> readers_;    ///< one a component

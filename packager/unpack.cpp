@@ -4,7 +4,7 @@
 #include "progress.h"
 #include "safetensors_output.h"
 #include "stored_reader.h"
-#include "synps/artifact_reader.h"
+#include "synps/artifact_set.h"
 #include "synps/checked.h"
 #include "synps/memory.h"
 #include "synps/parallel.h"
@@ -28,7 +28,7 @@ namespace {
 /// that any codec decodes to.
 UnpackedWeight plan_weight(const ArtifactReader& artifact, const StoredWeight& stored,
                            const CodecRegistry& codecs) {
-  if (stored_as_source(stored)) return {&stored, nullptr, nullptr};
+  if (stored_as_source(stored)) return {&artifact, &stored, nullptr, nullptr};
   const Codec* codec = require_stored_codec(codecs, stored, artifact.path());
   if (codec == nullptr) cannot_decode(artifact, stored, "nothing decodes this weight");
   require_components(artifact, stored, *codec);
@@ -37,15 +37,16 @@ UnpackedWeight plan_weight(const ArtifactReader& artifact, const StoredWeight& s
   const Codec* dense = lossless ? codecs.for_dtype(source) : nullptr;
   if (dense == nullptr || !dense->info().encodes) dense = codecs.for_dtype(DType::f32);
   if (dense == nullptr) cannot_decode(artifact, stored, "no codec writes f32");
-  return {&stored, codec, dense};
+  return {&artifact, &stored, codec, dense};
 }
 
 class Unpacker {
  public:
-  Unpacker(const ArtifactReader& artifact, const CodecRegistry& codecs,
-           const UnpackOptions& options, const std::string& output)
+  Unpacker(const ArtifactSet& artifact, const CodecRegistry& codecs, const UnpackOptions& options,
+           const std::string& output)
       : artifact_(artifact), options_(options) {
-    for (const StoredWeight& stored : artifact.index().weights) add(stored, codecs);
+    for (std::size_t i = 0; i < artifact.index().weights.size(); ++i)
+      add(artifact.file_of(i), artifact.index().weights[i], codecs);
     layout_ = lay_out_safetensors(entries_, artifact.source_metadata(), output);
   }
 
@@ -54,10 +55,10 @@ class Unpacker {
   UnpackReport report() const { return {layout_.file_bytes, widened_}; }
 
  private:
-  void add(const StoredWeight& stored, const CodecRegistry& codecs);
+  void add(const ArtifactReader& artifact, const StoredWeight& stored, const CodecRegistry& codecs);
   void check(unsigned workers, Progress& progress) const;
 
-  const ArtifactReader& artifact_;
+  const ArtifactSet& artifact_;
   const UnpackOptions& options_;
   std::vector<UnpackedWeight> weights_;
   std::vector<SafetensorsEntry> entries_;  ///< one a weight
@@ -65,8 +66,9 @@ class Unpacker {
   std::vector<std::string> widened_;
 };
 
-void Unpacker::add(const StoredWeight& stored, const CodecRegistry& codecs) {
-  const UnpackedWeight weight = plan_weight(artifact_, stored, codecs);
+void Unpacker::add(const ArtifactReader& artifact, const StoredWeight& stored,
+                   const CodecRegistry& codecs) {
+  const UnpackedWeight weight = plan_weight(artifact, stored, codecs);
   const DType dtype =
       weight.dense != nullptr ? *weight.dense->info().dense_dtype : stored.weight.dtype;
   if (dtype != stored.weight.dtype) widened_.push_back(stored.weight.path);
@@ -79,7 +81,7 @@ MemoryNeed Unpacker::memory() const {
   constexpr std::uint64_t kEntry = sizeof(SafetensorsEntry) + 4 * sizeof(std::uint64_t);
   MemoryNeed need;
   need.program_bytes = kProgramMemory;
-  std::uint64_t index = memory_of(artifact_) + 3 * layout_.header.size() + artifact_.sums_bytes();
+  std::uint64_t index = memory_of(artifact_) + 3 * layout_.header.size() + sums_bytes(artifact_);
   for (const SafetensorsEntry& entry : entries_)
     index += kEntry + sizeof(UnpackedWeight) + heap_bytes(entry.name) + heap_bytes(entry.shape);
   for (const std::string& path : widened_) index += sizeof path + heap_bytes(path);
@@ -102,7 +104,7 @@ void Unpacker::write(AtomicFile& file, unsigned most_workers) {
   const unsigned count = worker_count(most_workers, units.count());
   std::vector<UnpackWorker> workers;
   workers.reserve(count);
-  for (unsigned i = 0; i < count; ++i) workers.emplace_back(artifact_, file, progress);
+  for (unsigned i = 0; i < count; ++i) workers.emplace_back(artifact_.file_of(0), file, progress);
   run_parallel(count, units.count(), [&](unsigned worker, std::uint64_t number) {
     const WorkUnits::Unit unit = units.at(number);
     const std::size_t i = layout_.order[unit.item];
@@ -117,9 +119,9 @@ void Unpacker::check(unsigned workers, Progress& progress) const {
   if (!problems.empty()) throw Error(std::move(problems));
 }
 
-void check_unchanged(const ArtifactReader& artifact) {
+void check_unchanged(const ArtifactSet& artifact) {
   try {
-    artifact.file().check_unchanged();
+    for (const auto& file : artifact.files()) file->file().check_unchanged();
   } catch (const Error& error) {
     std::vector<Problem> problems = error.problems();
     for (Problem& problem : problems)
@@ -132,7 +134,7 @@ void check_unchanged(const ArtifactReader& artifact) {
 
 UnpackReport unpack(const std::string& artifact, const std::string& output,
                     const CodecRegistry& codecs, const UnpackOptions& options, Os& os) {
-  const ArtifactReader reader(artifact, os);
+  const ArtifactSet reader(artifact, os);
   if (auto missing = missing_codecs(artifact, reader.index().weights, codecs); !missing.empty())
     throw Error(std::move(missing));
   Unpacker unpacker(reader, codecs, options, output);
@@ -140,7 +142,7 @@ UnpackReport unpack(const std::string& artifact, const std::string& output,
       workers_within(unpacker.memory(), worker_count(options.jobs, ~std::uint64_t{0}),
                      options.max_memory, artifact);
   AtomicFile::Options file_options{.replace = options.replace, .inputs = options.protected_files};
-  file_options.inputs.push_back(reader.file().identity());
+  for (const FileIdentity& input : reader.inputs()) file_options.inputs.push_back(input);
   AtomicFile file(os, output, std::move(file_options));
   unpacker.write(file, workers);
   check_unchanged(reader);

@@ -71,13 +71,13 @@ std::uint64_t unpack_buffers(const std::vector<UnpackedWeight>& weights) {
 }
 
 void UnpackWorker::write(const UnpackedWeight& weight, std::uint64_t begin, std::uint64_t unit) {
-  if (weight.codec == nullptr) return write_bytes(*weight.stored, begin, unit);
+  if (weight.codec == nullptr) return write_bytes(weight, begin, unit);
   const StoredWeight& stored = *weight.stored;
   const DType dtype = *weight.dense->info().dense_dtype;
   const std::uint64_t size = unit_of(weight);
   const std::uint64_t first = unit * size;
   const std::uint64_t last = first + std::min(size, length_of(weight) - first);
-  reader_.start(stored, *weight.codec);
+  reader_.start(*weight.file, stored, *weight.codec);
   for (std::uint64_t at = first; at < last;) {
     const Piece piece = next_piece(stored.weight, at, last, weight.codec->row_granule());
     const std::span<float> values = values_.take(piece.elements());
@@ -93,8 +93,10 @@ void UnpackWorker::write(const UnpackedWeight& weight, std::uint64_t begin, std:
   }
 }
 
-void UnpackWorker::write_bytes(const StoredWeight& stored, std::uint64_t begin,
+void UnpackWorker::write_bytes(const UnpackedWeight& weight, std::uint64_t begin,
                                std::uint64_t unit) {
+  const StoredWeight& stored = *weight.stored;
+  bytes_reader_.read_from(*weight.file);
   const StoredComponent& component = stored.components.front();
   const std::uint64_t first = unit * kUnit;
   const std::uint64_t last = first + std::min(kUnit, component.component.bytes - first);

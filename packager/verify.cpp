@@ -1,5 +1,6 @@
 #include "synps/verify.h"
 
+#include <algorithm>
 #include <memory>
 #include <set>
 
@@ -8,10 +9,12 @@
 #include "compare.h"
 #include "memory_model.h"
 #include "progress.h"
+#include "synps/artifact_set.h"
 #include "synps/checked.h"
 #include "synps/memory.h"
 #include "synps/parallel.h"
 #include "synps/stored_codec.h"
+#include "verify_gguf.h"
 
 namespace synps {
 namespace {
@@ -19,48 +22,90 @@ namespace {
 struct WeightPair {
   const SourceTensor* source = nullptr;
   const StoredWeight* stored = nullptr;
+  const ArtifactReader* file = nullptr;  ///< that the stored weight is in
 };
 
-Problem weight_problem(const ArtifactReader& artifact, const Weight& weight, std::string what) {
-  return {.code = ErrorCode::artifact,
-          .file = artifact.path(),
-          .what = std::move(what),
-          .field = weight.path};
+Problem weight_problem(const std::string& file, const Weight& weight, std::string what) {
+  return {.code = ErrorCode::artifact, .file = file, .what = std::move(what), .field = weight.path};
+}
+
+/// The checkpoint's scales that the artifact has folded into their weights, by tensor.
+std::vector<bool> folded_scales(const Checkpoint& checkpoint, const ArtifactSet& artifact) {
+  const std::vector<StoredWeight>& weights = artifact.index().weights;
+  std::vector<bool> folded(checkpoint.tensors().size(), false);
+  for (const SourceTensor& tensor : checkpoint.tensors()) {
+    if (!tensor.scale) continue;
+    const auto stored = std::lower_bound(
+        weights.begin(), weights.end(), tensor.weight.path,
+        [](const StoredWeight& each, const std::string& path) { return each.weight.path < path; });
+    const bool found = stored != weights.end() && stored->weight.path == tensor.weight.path;
+    if (found && stored->scale && stored->scale->folded) folded[tensor.scale->tensor] = true;
+  }
+  return folded;
 }
 
 /// Weights that are the same on both sides; problems for the others.
-std::vector<WeightPair> pair_weights(const Checkpoint& checkpoint, const ArtifactReader& artifact,
+std::vector<WeightPair> pair_weights(const Checkpoint& checkpoint, const ArtifactSet& artifact,
                                      std::vector<Problem>& problems) {
   std::vector<WeightPair> pairs;
   const std::vector<SourceTensor>& tensors = checkpoint.tensors();
   const std::vector<StoredWeight>& weights = artifact.index().weights;
+  const std::vector<bool> folded = folded_scales(checkpoint, artifact);
   std::size_t t = 0;
   std::size_t w = 0;
   while (t < tensors.size() || w < weights.size()) {
+    if (t < tensors.size() && folded[t] &&
+        (w == weights.size() || tensors[t].weight.path != weights[w].weight.path)) {
+      ++t;
+      continue;
+    }
     const bool only_source =
         w == weights.size() ||
         (t < tensors.size() && tensors[t].weight.path < weights[w].weight.path);
     const bool only_stored =
         !only_source && (t == tensors.size() || weights[w].weight.path < tensors[t].weight.path);
     if (only_source) {
-      problems.push_back(weight_problem(artifact, tensors[t++].weight,
+      problems.push_back(weight_problem(artifact.path(), tensors[t++].weight,
                                         "the checkpoint's weight is not in the artifact"));
     } else if (only_stored) {
-      problems.push_back(
-          weight_problem(artifact, weights[w++].weight, "the weight is not in the checkpoint"));
+      problems.push_back(weight_problem(artifact.file_of(w).path(), weights[w].weight,
+                                        "the weight is not in the checkpoint"));
+      ++w;
     } else {
-      pairs.push_back({&tensors[t++], &weights[w++]});
+      pairs.push_back({&tensors[t++], &weights[w], &artifact.file_of(w)});
+      ++w;
     }
   }
   return pairs;
 }
 
+std::string scale_text(const StoredScale& scale) {
+  return fmt::format("{}, per {}", quote(scale.path), to_string(scale.form));
+}
+
+/// A scale that is not the one that the checkpoint has for the weight.
+std::optional<Problem> scale_mismatch(const Checkpoint& checkpoint, const WeightPair& pair) {
+  const StoredWeight& stored = *pair.stored;
+  std::optional<StoredScale> wanted;
+  if (const auto& scale = pair.source->scale)
+    wanted = StoredScale{checkpoint.tensors()[scale->tensor].weight.path, scale->form,
+                         stored.scale && stored.scale->folded};
+  if (stored.scale == wanted) return std::nullopt;
+  Problem problem =
+      weight_problem(pair.file->path(), stored.weight, "the scale is not the checkpoint's");
+  problem.found = stored.scale ? scale_text(*stored.scale) : "none";
+  problem.want = wanted ? scale_text(*wanted) : "none";
+  return problem;
+}
+
 /// Shape, dtype or encoding that is not the source's.
-std::optional<Problem> mismatch(const ArtifactReader& artifact, const WeightPair& pair) {
+std::optional<Problem> mismatch(const Checkpoint& checkpoint, const WeightPair& pair) {
   const StoredWeight& stored = *pair.stored;
   const Weight source = stored.codec.is_keep() ? kept_weight(*pair.source) : pair.source->weight;
-  if (source == stored.weight && pair.source->encoding == stored.source) return std::nullopt;
-  Problem problem = weight_problem(artifact, stored.weight, "the weight is not the checkpoint's");
+  if (source == stored.weight && pair.source->encoding == stored.source)
+    return scale_mismatch(checkpoint, pair);
+  Problem problem =
+      weight_problem(pair.file->path(), stored.weight, "the weight is not the checkpoint's");
   const auto text = [](const Weight& weight, const std::string& encoding) {
     std::string out = fmt::format("{} {}", dtype_name(weight.dtype), weight.shape.to_string());
     if (encoding != encoding_name(weight.dtype)) out += " of " + quote(encoding);
@@ -87,27 +132,25 @@ class ProblemList {
   std::set<std::string> known_;
 };
 
-void compare(const ArtifactReader& artifact, const CodecRegistry& codecs,
-             const Checkpoint& checkpoint, unsigned workers, Progress& progress,
-             VerifyReport& report) {
+void compare(const ArtifactSet& artifact, const CodecRegistry& codecs, const Checkpoint& checkpoint,
+             unsigned workers, Progress& progress, VerifyReport& report) {
   const std::vector<WeightPair> pairs = pair_weights(checkpoint, artifact, report.problems);
   std::vector<WeightComparison> results(pairs.size());
   const unsigned count = worker_count(workers, pairs.size());
   std::vector<WeightComparer> comparers;
   comparers.reserve(count);
-  for (unsigned i = 0; i < count; ++i)
-    comparers.emplace_back(checkpoint, artifact, codecs, progress);
+  for (unsigned i = 0; i < count; ++i) comparers.emplace_back(checkpoint, codecs, progress);
   run_parallel(count, pairs.size(), [&](unsigned worker, std::uint64_t unit) {
     const WeightPair& pair = pairs[static_cast<std::size_t>(unit)];
     WeightComparison& result = results[static_cast<std::size_t>(unit)];
-    if (auto problem = mismatch(artifact, pair)) {
+    if (auto problem = mismatch(checkpoint, pair)) {
       result.error.path = pair.stored->weight.path;
       result.error.lossless = pair.stored->lossless;
       result.error.compared = result.error.exact = false;
       result.problems.push_back(std::move(*problem));
       return;
     }
-    result = comparers[worker].compare(*pair.source, *pair.stored);
+    result = comparers[worker].compare(*pair.source, *pair.file, *pair.stored);
   });
   checkpoint.check_unchanged();
   ProblemList problems(report.problems);
@@ -118,9 +161,9 @@ void compare(const ArtifactReader& artifact, const CodecRegistry& codecs,
 }
 
 /// Null, and problems in the report, when the file does not open as an artifact.
-std::unique_ptr<ArtifactReader> open(const std::string& path, Os& os, VerifyReport& report) {
+std::unique_ptr<ArtifactSet> open(const std::string& path, Os& os, VerifyReport& report) {
   try {
-    return std::make_unique<ArtifactReader>(path, os);
+    return std::make_unique<ArtifactSet>(path, os);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::artifact) throw;
     report.problems = error.problems();
@@ -129,18 +172,18 @@ std::unique_ptr<ArtifactReader> open(const std::string& path, Os& os, VerifyRepo
 }
 
 /// Values can be compared only with every codec at hand.
-void require_codecs(const ArtifactReader& artifact, const CodecRegistry& codecs) {
+void require_codecs(const ArtifactSet& artifact, const CodecRegistry& codecs) {
   std::vector<Problem> missing = missing_codecs(artifact.path(), artifact.index().weights, codecs);
   if (!missing.empty()) throw Error(std::move(missing));
 }
 
-MemoryNeed memory_need(const ArtifactReader& artifact, const CodecRegistry& codecs,
+MemoryNeed memory_need(const ArtifactSet& artifact, const CodecRegistry& codecs,
                        const VerifyOptions& options) {
   const std::vector<StoredWeight>& weights = artifact.index().weights;
   MemoryNeed need;
   need.program_bytes = kProgramMemory;
   // Looking at the index takes a second one; a component has its number and its chunks.
-  std::uint64_t index = memory_of(artifact) + memory_of(artifact.index()) + artifact.sums_bytes();
+  std::uint64_t index = memory_of(artifact) + memory_of(artifact.index()) + sums_bytes(artifact);
   for (const StoredWeight& weight : weights)
     index += weight.components.size() * 3 * sizeof(std::uint64_t);
   need.worker_bytes = saturating_add(kCheckBytes, inflater_bytes(artifact.index()));
@@ -160,10 +203,11 @@ MemoryNeed memory_need(const ArtifactReader& artifact, const CodecRegistry& code
 
 VerifyReport verify(const std::string& artifact, const CodecRegistry& codecs,
                     const VerifyOptions& options, Os& os) {
+  if (starts_as_gguf(os, artifact)) return verify_gguf(artifact, codecs, options, os);
   VerifyReport report;
-  const std::unique_ptr<ArtifactReader> reader = open(artifact, os, report);
+  const std::unique_ptr<ArtifactSet> reader = open(artifact, os, report);
   if (reader == nullptr) return report;
-  report.bytes = reader->file().size();
+  report.bytes = reader->file_bytes();
   if (options.against != nullptr) require_codecs(*reader, codecs);
   const unsigned workers =
       workers_within(memory_need(*reader, codecs, options),

@@ -27,8 +27,7 @@ bool concerns_values(std::string_view key) noexcept {
 
 bool concerns(std::string_view key, const ExplainRequest& request) noexcept {
   if (request.scope != Scope::constant) return concerns_values(key);
-  return request.facts == nullptr ||
-         synps::concerns(key, dtype_is_float(request.facts->weight.dtype));
+  return request.facts == nullptr || synps::concerns(key, request.facts->needs_scheme());
 }
 
 }  // namespace
@@ -106,8 +105,8 @@ WeightResolution Policy::explain(std::string_view path, const ExplainRequest& re
   problems.throw_if_any();
   WeightResolution result;
   if (request.facts == nullptr) {
-    assume(set, document, result);
-  } else if (const auto fault = judge(*request.facts, set, document, result)) {
+    assume(set, document, request.output, result);
+  } else if (const auto fault = judge(*request.facts, set, document, request.output, result)) {
     ProblemList found(document.files);
     found.add(fault->place, fault->problem);
     result.warning = to_string(found.take().front());

@@ -271,7 +271,7 @@ void warn_of_unused_formats(const PolicyDocument& document, const std::vector<We
   std::set<std::string> names;  // as a policy writes them
   for (const WeightFacts& facts : weights) {
     encodings.insert(facts.source());
-    if (facts.encoding.empty() || dtype_is_float(facts.weight.dtype))
+    if (facts.encoding.empty() || facts.needs_scheme())
       names.insert(short_format(facts.source(), *document.codecs));
   }
   for (std::size_t i = 0; i < document.source_formats.size(); ++i) {

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "format_names.h"
+#include "output_judge.h"
 #include "toml_text.h"
 
 namespace synps {
@@ -50,6 +51,26 @@ std::optional<WeightFault> choose_codec(const WeightFacts& facts, const SetResol
   return fault;
 }
 
+const KeyDecision* decision_on(const SetResolution& set, std::string_view key) {
+  for (const KeyDecision& decision : set.common.decisions)
+    if (decision.key == key) return &decision;
+  return nullptr;
+}
+
+// Whether the output has room for the codec that the scheme asks for, and for the one it gets.
+std::optional<WeightFault> check_output(const SetResolution& set, OutputKind output,
+                                        const CodecRegistry& codecs, WeightResolution& out) {
+  const PolicyScheme& asked = *set.scheme;
+  auto fault = format_fault(asked.scheme.format, asked.place, output, codecs);
+  if (!fault && out.used_fallback) {
+    const KeyDecision* fallback = decision_on(set, "fallback");
+    fault = format_fault(*set.fallback, fallback != nullptr ? fallback->place : asked.place, output,
+                         codecs);
+  }
+  if (fault) out.codec = nullptr;
+  return fault;
+}
+
 // Whether the source's values can be had, which a kept weight does not need. `place` is that of the
 // scheme that asks for them.
 std::optional<WeightFault> check_source(const WeightFacts& facts, SourcePlace place,
@@ -90,12 +111,6 @@ WeightFault uncovered(const SetResolution& set) {
   return fault;
 }
 
-const KeyDecision* decision_on(const SetResolution& set, std::string_view key) {
-  for (const KeyDecision& decision : set.common.decisions)
-    if (decision.key == key) return &decision;
-  return nullptr;
-}
-
 // `residency = "mapped"` by "PATTERN" (line 3).
 std::string claim_text(const PolicyDocument& document, const std::string& claim,
                        const KeyDecision& decision) {
@@ -132,6 +147,12 @@ std::optional<WeightFault> check_compression(const SetResolution& set,
   return fault;
 }
 
+std::optional<WeightFault> check_form(const SetResolution& set, const PolicyDocument& document,
+                                      OutputKind output, const WeightResolution& out) {
+  if (auto fault = form_fault(set, output, out)) return fault;
+  return check_compression(set, document, out);
+}
+
 void warn_of_volatile_heap(WeightResolution& out) {
   if (out.scheme && out.scheme->is_volatile && out.form.residency == ResidencyRequest::heap)
     out.warning = "volatile, but residency is heap: pages on the heap cannot be discarded";
@@ -149,13 +170,15 @@ const Codec* source_codec(const CodecRegistry& codecs, const WeightFacts& facts)
 }
 
 std::optional<WeightFault> judge(const WeightFacts& facts, const SetResolution& set,
-                                 const PolicyDocument& document, WeightResolution& out) {
+                                 const PolicyDocument& document, OutputKind output,
+                                 WeightResolution& out) {
   const CodecRegistry& codecs = *document.codecs;
   out = set.common;
+  out.told_to_keep = set.scheme != nullptr && set.scheme->scheme.format == kKeep;
   const bool empty = facts.weight.shape.elements() == 0;
-  if (!dtype_is_float(facts.weight.dtype)) {
+  if (!facts.needs_scheme()) {
     make_non_float(set, out);
-    return empty ? std::nullopt : check_compression(set, document, out);
+    return empty ? std::nullopt : check_form(set, document, output, out);
   }
   warn_of_volatile_heap(out);
   if (is_ambiguous(set, "format")) return std::nullopt;
@@ -164,18 +187,24 @@ std::optional<WeightFault> judge(const WeightFacts& facts, const SetResolution& 
     out.keep = true;  // there is nothing to convert, or to read
     return std::nullopt;
   }
-  if (auto fault = choose_codec(facts, set, codecs, out)) return fault;
+  auto fault_of_shape = choose_codec(facts, set, codecs, out);
+  if (auto fault = check_output(set, output, codecs, out)) return fault;
+  if (fault_of_shape) return fault_of_shape;
   if (out.codec != nullptr)
     if (auto fault = check_source(facts, set.scheme->place, document, codecs, out)) return fault;
-  return check_compression(set, document, out);
+  return check_form(set, document, output, out);
 }
 
-void assume(const SetResolution& set, const PolicyDocument& document, WeightResolution& out) {
+void assume(const SetResolution& set, const PolicyDocument& document, OutputKind output,
+            WeightResolution& out) {
   out = set.common;
   warn_of_volatile_heap(out);
-  if (const auto fault = check_compression(set, document, out))
+  if (const auto fault = check_form(set, document, output, out))
     out.warning = fmt::format("{}: {}", fault->problem.what, fault->problem.found);
   if (set.scheme == nullptr) return;
+  const Scheme& scheme = set.scheme->scheme;
+  if (const auto fault = format_fault(scheme.format, set.scheme->place, output, *document.codecs))
+    out.warning = fmt::format("{}: {}", fault->problem.what, fault->problem.field);
   out.keep = set.scheme->scheme.format == kKeep;
   out.codec = out.keep ? nullptr : document.codecs->resolve(set.scheme->scheme.format);
 }

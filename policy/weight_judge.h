@@ -4,6 +4,7 @@
 
 #include "policy_document.h"
 #include "policy_resolver.h"
+#include "synps/output_kind.h"
 
 namespace synps {
 
@@ -20,10 +21,12 @@ struct WeightFault {
 /// codec stores its shape, whether the source can be read. Ambiguities of the set are left to the
 /// caller; those that do not concern the weight (see concerns()) are none.
 std::optional<WeightFault> judge(const WeightFacts& facts, const SetResolution& set,
-                                 const PolicyDocument& document, WeightResolution& out);
+                                 const PolicyDocument& document, OutputKind output,
+                                 WeightResolution& out);
 
 /// The same for a path of which nothing else is known: the scheme's codec, unjudged. What could be
 /// wrong is a warning.
-void assume(const SetResolution& set, const PolicyDocument& document, WeightResolution& out);
+void assume(const SetResolution& set, const PolicyDocument& document, OutputKind output,
+            WeightResolution& out);
 
 }  // namespace synps

@@ -6,6 +6,7 @@
 
 #include "policy_relations.h"
 #include "resolution_report.h"
+#include "scale_policies.h"
 #include "weight_judge.h"
 
 namespace synps {
@@ -58,16 +59,19 @@ Resolution resolve_weights(const PolicyDocument& document, const PolicyCoverage&
       it = result.sets.emplace(std::move(covering), std::move(use)).first;
     }
     SetUse& use = it->second;
-    const bool is_float = dtype_is_float(weight.dtype);
+    const bool is_float = weights[i].needs_scheme();
+    (weights[i].scale_of.empty() ? use.by_weights : use.by_scales) = true;
     use.by_floats = use.by_floats || is_float;
     for (const Ambiguity& ambiguity : use.resolution.ambiguities)
       if (concerns(ambiguity.key, is_float)) report.add(ambiguity, weight.path);
-    const auto fault = judge(weights[i], use.resolution, document, result.weights[i]);
+    const auto fault =
+        judge(weights[i], use.resolution, document, options.output, result.weights[i]);
     if (fault) report.add(*fault, weight.path);
   }
   if (!options.allow_unmatched)
     ResolutionReport::add_unmatched(document.entries, matched, paths_of(weights), problems);
   report.finish(relations, problems);
+  add_policies_of_scales(document, weights, result, problems);
   try {
     result.groups = group_sets(document, weights);
     judge_groups(document, weights, result.groups, result.weights, options, problems);

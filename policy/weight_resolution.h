@@ -15,7 +15,9 @@ namespace synps {
 /// How weights use a set of policies.
 struct SetUse {
   SetResolution resolution;
-  bool by_floats = false;  ///< some weight with this set is a float
+  bool by_floats = false;   ///< some weight with this set needs a scheme
+  bool by_scales = false;   ///< some weight with this set is the scale of another
+  bool by_weights = false;  ///< some weight with this set is none
 };
 
 /// What a policy says about the weights of a checkpoint.

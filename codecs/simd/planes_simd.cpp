@@ -25,9 +25,9 @@ std::size_t decode_planes(const std::byte*, std::size_t, float, std::size_t, flo
 
 constexpr std::size_t kPlanes = 8;
 
-// V / 2187, rounded once, is V × high + V × low, each product and the sum rounded, for every V from
-// -3280 to 6560 (a test tries them all): the first product is exact, and the second one small. It
-// takes a third of a division's time.
+// V / 2187, rounded once, is V × high + V × low, the second product and the sum rounded, for every
+// V from -3280 to 6560 (a test tries them all): the first product is exact anyway, and the second
+// one small. It takes a third of a division's time.
 constexpr float kUnitHigh = 0x1.df8p-12f;
 constexpr float kUnitLow = -0x1.52fe02p-25f;
 
@@ -159,7 +159,7 @@ HWY_INLINE void decode_group(const std::byte* in, std::size_t plane_bytes, float
   const hn::Rebind<std::int16_t, F32> d16;
   for (std::size_t i = 0; i < kGroupElements; i += kLanes) {
     const auto v = hn::ConvertTo(d, hn::PromoteTo(I32(), hn::LoadU(d16, digits + i)));
-    const auto part = hn::Add(hn::Mul(v, hn::Set(d, kUnitHigh)), hn::Mul(v, hn::Set(d, kUnitLow)));
+    const auto part = hn::MulAdd(v, hn::Set(d, kUnitHigh), hn::Mul(v, hn::Set(d, kUnitLow)));
     hn::StoreU(hn::Mul(hn::Set(d, scale), part), d, out + i);
   }
 }

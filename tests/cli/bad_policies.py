@@ -49,13 +49,15 @@ def hard_to_compare(n, **fields):
 class Bad:
     """A policy file with a fault, and what check must say of it."""
 
-    def __init__(self, says, text, line, code=7, weights=None, files=None):
+    def __init__(self, says, text, line, code=7, weights=None, files=None,
+                 to=None):
         self.says = says          # part of the message
         self.text = text          # str or bytes
         self.line = line          # the offending line as it is shown; None: there is none
         self.code = code          # exit code
         self.weights = weights    # checkpoint
         self.files = files or {}  # beside the policy
+        self.to = to              # what pack is to make
 
 
 def faults_of_the_text():
@@ -213,6 +215,12 @@ def faults_against(tiny):
         weights=tiny,
     )
     yield Bad(
+        "the pattern matches only scales, which go with their weights",
+        fixtures.POLICIES["fp8_scale.toml"],
+        '[[policies."**.scale_weight".schemes]]',
+        weights="fp8.safetensors",
+    )
+    yield Bad(
         "the codec cannot store a weight",
         fixtures.Q8_STRICT,
         '[[policies."*".schemes]]',
@@ -259,7 +267,21 @@ def faults_against(tiny):
         "no codec here decodes a source encoding",
         scheme("*", format="f16"),
         "[[policies",
-        weights="fp8.safetensors",
+        weights="e8m0.safetensors",
+    )
+    yield Bad(
+        "GGUF has no tensor type for a codec: 2 weights",
+        fixtures.GGUF_TERNARY,
+        "[[policies",
+        weights="tiny.gguf",
+        to="gguf",
+    )
+    yield Bad(
+        "GGUF holds no compressed weights: 'output_norm.weight'",
+        fixtures.GGUF + '\n[policies."output_norm".form]\ncompress = "zstd"\n',
+        "compress",
+        weights="tiny.gguf",
+        to="gguf",
     )
 
 

@@ -4,7 +4,7 @@ import json
 import os
 import struct
 
-BITS = {"F32": 32, "F16": 16, "BF16": 16, "I64": 64, "BOOL": 8}
+BITS = {"F32": 32, "F16": 16, "BF16": 16, "I64": 64, "BOOL": 8, "F8_E4M3": 8, "I32": 32}
 
 
 def values(count, seed):
@@ -20,7 +20,7 @@ def values(count, seed):
 def encode(dtype, numbers):
     if dtype == "BF16":  # the high half of the f32: truncated, which any test data may be
         return b"".join(struct.pack("<f", x)[2:] for x in numbers)
-    kind = {"F32": "f", "F16": "e", "I64": "q", "BOOL": "?"}[dtype]
+    kind = {"F32": "f", "F16": "e", "I64": "q", "BOOL": "?", "F8_E4M3": "B", "I32": "i"}[dtype]
     return struct.pack(f"<{len(numbers)}{kind}", *numbers)
 
 
@@ -245,8 +245,73 @@ GGUF_Q8 = """\
 format = "q8_0"
 """
 
+# For GGUF output: a form that the file has no place for, and formats that it has no type for.
+GGUF_OUT = """\
+[myelin]
+formats = ["q8_0", "q4_0"]
+
+[policies."*"]
+dtype = "bf16"
+
+[[policies."*".schemes]]
+format = "keep"
+
+[[policies."blk.*.attn_q.weight".schemes]]
+format = "q5_1"
+
+[policies."output_norm".form]
+residency = "heap"
+
+[[policies."token_embd.weight".schemes]]
+format = "q6_k"
+
+[policies."token_embd"]
+fallback = "bf16"
+"""
+
+GGUF_TERNARY = """\
+[myelin]
+formats = ["f16", "q4_0"]
+
+[[policies."*".schemes]]
+format = "keep"
+
+[[policies."blk.*.attn_q.weight".schemes]]
+format = "ternary"
+
+[policies."blk.0.ffn_up.weight"]
+fallback = "ternary:planes"
+
+[[policies."blk.0.ffn_up.weight".schemes]]
+format = "ternary:tq2_0"
+
+[policies."output_norm".form]
+compress = "zstd"
+"""
+
+FP8 = """\
+[myelin]
+formats = ["f8_e4m3"]
+
+[policies."*"]
+fallback = "keep"
+
+[[policies."*".schemes]]
+format = "q8_0"
+
+[[policies."model.layers.1.mlp.up_proj.weight".schemes]]
+format = "keep"
+"""
+
 POLICIES = {
+    "fp8.toml": FP8,
+    "fp8_scale.toml": FP8 + """
+[[policies."**.scale_weight".schemes]]
+format = "f16"
+""",
     "gguf.toml": GGUF,
+    "gguf_out.toml": GGUF_OUT,
+    "gguf_ternary.toml": GGUF_TERNARY,
     "gguf_q8.toml": GGUF_Q8,
     "layered.toml": LAYERED,
     "narrow.toml": NARROW,
@@ -257,6 +322,39 @@ POLICIES = {
     "unmatched.toml": UNMATCHED,
     "broken.toml": "[policies.\"*\"]\ndtyp = \"f32\"\n",
 }
+
+
+def fp8_tensors():
+    """8-bit floats (as codes) with scales of every form, one without, and a scale of activations."""
+    tensors = []
+    codes = lambda count: [i * 37 % 126 + i % 2 * 128 for i in range(count)]
+    for i in range(2):
+        attention, mlp = f"model.layers.{i}.self_attn.", f"model.layers.{i}.mlp."
+        tensors += [
+            (attention + "q_proj.weight", "F8_E4M3", [192, 160], codes(192 * 160)),
+            (attention + "q_proj.weight_scale_inv", "F32", [2, 2], [0.5, 0.25, 0.125, 2]),
+            (attention + "k_proj.weight", "F8_E4M3", [32, 160], codes(32 * 160)),
+            (attention + "k_scale", "F32", [], [0.5]),
+            (mlp + "up_proj.weight", "F8_E4M3", [64, 160], codes(64 * 160)),
+            (mlp + "up_proj.weight_scale", "BF16", [64, 1], [0.5] * 64),
+            (mlp + "down_proj.weight", "F8_E4M3", [160, 64], codes(160 * 64)),
+            (mlp + "down_proj.scale_weight", "F32", [], [0.25]),
+        ]
+    return tensors + [("model.norm.weight", "F32", [160], values(160, 9))]
+
+
+def gptq_tensors():
+    tensors = []
+    for i in range(2):
+        for name in ("down_proj", "up_proj"):
+            module = f"model.layers.{i}.mlp.{name}."
+            tensors += [
+                (module + "qweight", "I32", [8, 64], [i] * 8 * 64),
+                (module + "qzeros", "I32", [2, 8], [7] * 16),
+                (module + "scales", "F16", [2, 64], [0.5] * 128),
+                (module + "g_idx", "I32", [64], [j // 32 for j in range(64)]),
+            ]
+    return tensors + [("model.norm.weight", "F32", [64], values(64, 9))]
 
 
 def write_folder(path, tensors, metadata):
@@ -284,6 +382,11 @@ def fill(folder):
         join("small_values.safetensors"), [("w", "F32", [2, 32], [1e-9] * 3 + [0.5] * 61)]
     )
     write_gguf(join("tiny.gguf"))
+    write_safetensors(join("fp8.safetensors"), fp8_tensors())
+    misfit = ("model.layers.0.mlp.gate_proj.weight_scale", "F32", [160], [1] * 160)
+    gate = ("model.layers.0.mlp.gate_proj.weight", "F8_E4M3", [64, 160], [1] * 64 * 160)
+    write_safetensors(join("misfit.safetensors"), fp8_tensors() + [gate, misfit])
+    write_safetensors(join("gptq.safetensors"), gptq_tensors())
     for name, text in POLICIES.items():
         with open(join(name), "w") as out:
             out.write(text)

@@ -191,7 +191,7 @@ TEST_CASE("layers become a star where that is exact, and are counted where it is
   weights.push_back(facts("l.norm.w", {64}));
   CHECK(text_for(weights, "q4_0").find("[[policies.\"l.{0..2}.w\".schemes]]") != std::string::npos);
   // One layer that no codec decodes.
-  weights = {facts("l.0.w", {64, 64}), facts("l.1.w", {64, 64}, DType::f8_e4m3),
+  weights = {facts("l.0.w", {64, 64}), facts("l.1.w", {64, 64}, DType::f8_e8m0),
              facts("l.2.w", {64, 64})};
   CHECK(text_for(weights, "q4_0").find("[[policies.\"l.{0,2}.w\".schemes]]") != std::string::npos);
   CHECK(formats_under(text_for(weights, "q4_0"), weights).at("l.1.w") == "keep");

@@ -39,8 +39,8 @@ class Check(CliTest):
         fixtures.write_safetensors(self.path("hard.safetensors"), [tensor])
         tensor = (LONG_PATH, "F32", [1, 32], zeros)
         fixtures.write_safetensors(self.path("tangled.safetensors"), [tensor])
-        header = json.dumps({"w": {"dtype": "F8_E4M3", "shape": [2, 2], "data_offsets": [0, 4]}})
-        self.write("fp8.safetensors", struct.pack("<Q", len(header)) + header.encode() + bytes(4))
+        header = json.dumps({"w": {"dtype": "F8_E8M0", "shape": [2, 2], "data_offsets": [0, 4]}})
+        self.write("e8m0.safetensors", struct.pack("<Q", len(header)) + header.encode() + bytes(4))
 
     def check(self, *arguments):
         """The report of a check that may find something, which goes to standard output alone."""
@@ -74,6 +74,7 @@ class Check(CliTest):
                 for name, text in {**bad.files, "bad.toml": bad.text}.items():
                     self.write(name, text)
                 given = ["-p", "bad.toml", *([bad.weights] if bad.weights else [])]
+                given += ["--to", bad.to] if bad.to else []
                 result = self.synps("check", *given)
                 self.assertEqual((result.code, result.err), (bad.code, ""), result.out)
                 flat = " ".join(result.out.split())
@@ -206,9 +207,9 @@ class Check(CliTest):
         self.assertEqual(
             [e["naming"] for e in report["encodings"]], ["open", "named", "not_needed"]
         )
-        report = self.check("-p", "f16.toml", "fp8.safetensors")[1]
+        report = self.check("-p", "f16.toml", "e8m0.safetensors")[1]
         (encoding,) = report["encodings"]
-        self.assertEqual((encoding["source"], encoding["naming"]), ("f8_e4m3", "undecodable"))
+        self.assertEqual((encoding["source"], encoding["naming"]), ("f8_e8m0", "undecodable"))
 
     def test_unmatched(self):
         self.assertEqual(self.check("-p", "unmatched.toml", "tiny.safetensors")[0], 7)

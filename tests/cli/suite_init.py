@@ -122,7 +122,7 @@ class Init(CliTest):
 
     def test_floats_that_nothing_decodes_are_kept(self):
         entries, size = {}, 0
-        for name, dtype, bits in (("a.w", "F8_E4M3", 8), ("b.w", "BF16", 16), ("c.w", "F64", 64)):
+        for name, dtype, bits in (("a.w", "F8_E8M0", 8), ("b.w", "BF16", 16), ("c.w", "F64", 64)):
             end = size + 64 * 64 * bits // 8
             entries[name] = {"dtype": dtype, "shape": [64, 64], "data_offsets": [size, end]}
             size = end

@@ -10,7 +10,7 @@ from support import CliTest
 PLAN_KEYS = {
     "artifact_bytes", "artifact_bytes_exact", "source_bytes", "resident_bytes", "mapped_bytes",
     "conversion_bytes", "fits", "pack_memory", "compressed", "bits_per_weight", "source_bits_per_weight",
-    "codecs", "fallbacks", "weights", "values",
+    "shards", "shard_index", "codecs", "fallbacks", "weights", "values",
 }
 WEIGHT_KEYS = {
     "path", "shape", "source", "codec", "encoding", "order", "orientation", "residency", "compress",
@@ -95,12 +95,36 @@ class Json(CliTest):
         packed = self.pack()
         self.assertEqual(
             set(packed),
-            {"artifact_bytes", "source_bytes", "weights", "compressed", "codecs", "fallbacks",
-             "underflow", "overflow"},
+            {"artifact_bytes", "source_bytes", "weights", "compressed", "shards", "shard_index",
+             "codecs", "fallbacks", "underflow", "overflow"},
         )
         self.assertIsNone(packed["compressed"])
         self.assertEqual(packed["weights"], len(fixtures.tiny_tensors()))
         self.assertEqual((packed["underflow"], packed["overflow"]), ([], []))
+
+    def test_shards(self):
+        command = ["tiny.safetensors", "-p", "mixed.toml", "-o", "set.synps",
+                   "--max-shard-size", "50KB"]
+        planned = self.json("pack", *command, "--dry-run")
+        packed = self.json("pack", *command)
+        for key in ("artifact_bytes", "shards", "shard_index"):
+            self.assertEqual(packed[key], planned[key])
+        files = [*packed["shards"], packed["shard_index"]]
+        for file in files:
+            self.assertEqual(set(file), {"file", "bytes", "weights"})
+            self.assertEqual(file["bytes"], len(self.read(file["file"])))
+        self.assertEqual(packed["artifact_bytes"], sum(file["bytes"] for file in files))
+        index = packed["shard_index"]["file"]
+        self.assertEqual(packed["shard_index"]["weights"], packed["weights"])
+        seen = self.json("inspect", index)
+        self.assertEqual(seen["shards"], packed["shards"])
+        for number, shard in enumerate(packed["shards"]):
+            mine = [weight for weight in seen["weights"] if weight["shard"] == number]
+            self.assertEqual(len(mine), shard["weights"])
+            alone = self.json("inspect", shard["file"])
+            self.assertEqual(alone["weights"],
+                             [{k: v for k, v in w.items() if k != "shard"} for w in mine])
+        self.assertIs(self.json("verify", index, "--against", "tiny.safetensors")["ok"], True)
 
     def test_compressed(self):
         plan = self.json("plan", "tiny.safetensors", "-p", "mixed.toml", "--compress", "zstd:5")
@@ -351,12 +375,56 @@ format = "q8_0"
         self.assertTrue(weights["blk.0.attn_q.weight"]["lossless"])
         self.assertFalse(weights["token_embd.weight"]["lossless"])
 
+    def test_gguf_output(self):
+        plan = self.json("plan", "tiny.gguf", "-p", "gguf_out.toml", "--to", "gguf")
+        self.assertEqual(set(plan), PLAN_KEYS | {"key_values", "gguf"})
+        for key in ("resident_bytes", "mapped_bytes", "conversion_bytes"):
+            self.assertIsNone(plan[key])
+        weights = {weight["path"]: weight for weight in plan["weights"]}
+        self.assertEqual(set(weights["output_norm.weight"]), WEIGHT_KEYS | {"type"})
+        self.assertEqual(
+            {path: weight["type"] for path, weight in weights.items()},
+            {"output_norm.weight": "F32", "token_embd.weight": "BF16",
+             "blk.0.attn_q.weight": "Q5_1", "blk.1.attn_q.weight": "Q5_1",
+             "blk.0.ffn_up.weight": "F16", "blk.1.ffn_up.weight": "IQ2_XXS"},
+        )
+        self.assertEqual(weights["blk.1.ffn_up.weight"]["shape"], [12, 256])
+        for key in ("orientation", "residency", "device"):
+            self.assertIsNone(weights["output_norm.weight"][key])
+        self.assertEqual(
+            plan["gguf"],
+            {"version": 3, "source_version": 3, "alignment": 32,
+             "changes": [{"key": "general.file_type", "from": 7, "to": 9},
+                         {"key": "split.count", "from": 0, "to": None},
+                         {"key": "general.quantization_version", "from": None, "to": 2}],
+             "not_carried": [
+                 {"key": "dtype", "value": "bf16", "count": 6, "example": "blk.0.attn_q.weight"},
+                 {"key": "form.residency", "value": "heap", "count": 1,
+                  "example": "output_norm.weight"}]},
+        )
+        self.assertEqual({each["key"]: each["carried"] for each in plan["key_values"]}
+                         ["tokenizer.ggml.tokens"], "key_value")
+        packed = self.json("pack", "tiny.gguf", "-p", "gguf_out.toml", "-o", "out.gguf")
+        self.assertEqual(packed["gguf"], plan["gguf"])
+        self.assertEqual(packed["artifact_bytes"], plan["artifact_bytes"])
+        self.assertEqual(len(self.read("out.gguf")), plan["artifact_bytes"])
+        verified = self.json("verify", "out.gguf", "--against", "tiny.gguf")
+        self.assertEqual((verified["ok"], verified["checksums"]), (True, False))
+        self.assertEqual([weight["codec"] for weight in verified["weights"]],
+                         ["q5_1:q5_1", "f16:f16", "q5_1:q5_1", "keep", "f32:f32", "bf16:bf16"])
+        explained = self.json("explain", "blk.0.attn_q.weight", "-c", "tiny.gguf", "-p",
+                              "gguf_out.toml", "--to", "gguf")
+        stored = explained["weight"]["stored"]
+        self.assertEqual((stored["type"], stored["residency"], stored["bytes"]),
+                         ("Q5_1", None, 3072))
+
     def test_verify(self):
         self.pack()
         alone = self.json("verify", "tiny.synps")
         self.assertEqual(
             alone,
-            {"ok": True, "bytes": len(self.read("tiny.synps")), "problems": [], "weights": []},
+            {"ok": True, "bytes": len(self.read("tiny.synps")), "checksums": True, "problems": [],
+             "weights": []},
         )
         compared = self.json("verify", "tiny.synps", "--against", "tiny.safetensors")
         self.assertEqual([w["path"] for w in compared["weights"]],

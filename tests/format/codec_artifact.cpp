@@ -124,6 +124,12 @@ std::vector<WeightToStore> all_weights() {
   append_compressed(weights);
   for (const DType dtype : {DType::f64, DType::f32, DType::f16, DType::bf16})
     weights.push_back(kept(fmt::format("kept.{}", encoding_name(dtype)), dtype, {3, 5}));
+  for (const DType dtype :
+       {DType::f8_e4m3, DType::f8_e5m2, DType::f8_e4m3fnuz, DType::f8_e5m2fnuz}) {
+    weights.push_back(kept(fmt::format("kept.{}", encoding_name(dtype)), dtype, {16, 16}));
+    for (std::size_t i = 0; i < weights.back().bytes.size(); ++i)
+      weights.back().bytes[i] = static_cast<std::byte>(i);
+  }
   for (const DType dtype : {DType::i64, DType::u8, DType::boolean, DType::i32})
     weights.push_back(kept(fmt::format("kept.{}", encoding_name(dtype)), dtype, {2, 3}));
   weights.push_back(kept("kept.empty", DType::f32, {0, 3}));

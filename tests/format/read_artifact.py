@@ -14,7 +14,12 @@ import sys
 
 SEGMENT = 1 << 20  # bytes that are split into byte planes at a time
 
-WIDTH = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2}  # bytes of the dtypes that decode to floats
+# Bytes of the dtypes that decode to floats.
+WIDTH = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2,
+         "F8_E4M3": 1, "F8_E5M2": 1, "F8_E4M3FNUZ": 1, "F8_E5M2FNUZ": 1}
+
+# Bits of fraction and bias.
+FLOAT8 = {"F8_E4M3": (3, 7), "F8_E5M2": (2, 15), "F8_E4M3FNUZ": (3, 8), "F8_E5M2FNUZ": (2, 16)}
 
 
 def floats(bits):
@@ -32,7 +37,26 @@ def f16(raw):
     return floats([bits(half) for half in struct.unpack(f"<{len(raw) // 2}H", raw)])
 
 
+def float8(raw, dtype):
+    bits, bias = FLOAT8[dtype]
+
+    def pattern(code):
+        sign, exponent, fraction = code >> 7, (code & 127) >> bits, code & (1 << bits) - 1
+        if dtype.endswith("FNUZ") and code == 128:
+            return 0x7FC00000
+        if dtype == "F8_E5M2" and exponent == 31 and fraction == 0:
+            return sign << 31 | 0x7F800000
+        if (dtype == "F8_E4M3" and code & 127 == 127) or (dtype == "F8_E5M2" and exponent == 31):
+            return sign << 31 | 0x7FC00000 | fraction << 23 - bits
+        whole = fraction + (1 << bits) if exponent else fraction
+        value = whole * 2.0 ** (max(exponent, 1) - bias - bits)
+        return struct.unpack("<I", struct.pack("<f", -value if sign else value))[0]
+    return floats([pattern(code) for code in raw])
+
+
 def dense(raw, dtype):
+    if dtype in FLOAT8:
+        return float8(raw, dtype)
     count = len(raw) // WIDTH[dtype]
     if dtype == "F64":
         return array.array("f", struct.unpack(f"<{count}d", raw))

@@ -16,7 +16,8 @@ import read_artifact  # noqa: E402
 
 PROGRAM = None
 
-BITS = {"BOOL": 8, "U8": 8, "F8_E4M3": 8, "F16": 16, "BF16": 16, "I32": 32, "F32": 32, "I64": 64, "F64": 64}
+BITS = {"BOOL": 8, "U8": 8, "F8_E4M3": 8, "F8_E5M2": 8,
+        "F8_E4M3FNUZ": 8, "F8_E5M2FNUZ": 8, "F16": 16, "BF16": 16, "I32": 32, "F32": 32, "I64": 64, "F64": 64}
 
 
 def row_bytes(codec, component, columns):

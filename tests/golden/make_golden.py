@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes the golden files of the codecs that have no reference implementation elsewhere, or none
-that the reference vectors show (q8_1, q8_k, iq4_xs): f32, f64, ternary, ternary:absmean,
-ternary:planes, and their own inputs.
+that the reference vectors show (q8_1, q8_k, iq4_xs): f32, f64, the 8-bit floats, ternary,
+ternary:absmean, ternary:planes, and their own inputs.
 
 Independent of the C++ code: integers and fractions only, each rounding made by round_float() from
 the exact value. Standard library only.
@@ -22,6 +22,14 @@ HERE = Path(__file__).resolve().parent
 F16 = (11, -14, 15, 2)
 F32 = (24, -126, 127, 4)
 F64 = (53, -1022, 1023, 8)
+
+# Fraction bits, bias, and which codes are NaN, of 8-bit floats.
+FLOAT8 = {
+    "f8_e4m3": (3, 7, "all ones"),
+    "f8_e5m2": (2, 15, "top exponent"),
+    "f8_e4m3fnuz": (3, 8, "negative zero"),
+    "f8_e5m2fnuz": (2, 16, "negative zero"),
+}
 
 GROUP = 128  # elements of a group of two-bit codes
 PLANES = 8
@@ -234,6 +242,26 @@ def f64_cases():
     return source, decoded
 
 
+def float8_decoded(fraction_bits, bias, nan):
+    """f32 bits of all codes of an 8-bit float."""
+    decoded = []
+    for code in range(256):
+        sign, magnitude = code >> 7, code & 127
+        exponent, fraction = divmod(magnitude, 1 << fraction_bits)
+        quiet = infinity(F32) | 1 << 22 | fraction << (23 - fraction_bits) | sign << 31
+        if nan == "negative zero" and code == 128:
+            decoded.append(infinity(F32) | 1 << 22)
+        elif nan == "all ones" and magnitude == 127:
+            decoded.append(quiet)
+        elif nan == "top exponent" and exponent == 127 >> fraction_bits:
+            decoded.append(quiet if fraction else infinity(F32) | sign << 31)
+        else:
+            whole = fraction + (1 << fraction_bits) if exponent else fraction
+            value = whole * Fraction(2) ** (max(exponent, 1) - bias - fraction_bits)
+            decoded.append(round_float(-value if sign else value, F32, bool(sign)))
+    return decoded
+
+
 # Layouts of GGUF that are only read. A block is bytes; its values are exact, or None: a NaN.
 
 
@@ -430,6 +458,10 @@ def all_files():
     files["f64/edges.values.bin"] = struct.pack(f"<{len(source)}Q", *source)
     files["f64/edges.decoded.f32"] = pack32(decoded)
     files["f64/manifest.txt"] = manifest([f"edges 1 {len(source)}"])
+    for codec, facts in FLOAT8.items():
+        files[f"{codec}/codes.values.bin"] = bytes(range(256))
+        files[f"{codec}/codes.decoded.f32"] = pack32(float8_decoded(*facts))
+        files[f"{codec}/manifest.txt"] = manifest(["codes 1 256"])
     return files
 
 

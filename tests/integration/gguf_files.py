@@ -16,6 +16,7 @@ from gguf import GGMLQuantizationType as Type
 from gguf import GGUFValueType as Value
 from gguf import quants
 
+import both_worlds
 from support import file_tensors, read_safetensors, synps, synps_json, write_text
 
 # What the package's Python code quantizes to, and the name of synps' codec.
@@ -53,6 +54,8 @@ UNDECODED = [
     Type.IQ1_M,
     Type.NVFP4,
 ]
+# What both encode.
+GGUF_OUTPUT = [type_ for type_ in QUANTIZED if type_ != Type.MXFP4]
 PLAIN = {np.int8: "i8", np.int16: "i16", np.int32: "i32", np.int64: "i64", np.float64: "f64"}
 ROWS, COLUMNS = 24, 512
 VOCABULARY = [f"token {i} ▁" for i in range(3000)]
@@ -243,6 +246,101 @@ def check_encoding(folder):
         check(entry[: len(expected)] == expected, f"{codec}: other bytes than gguf's")
 
 
+def tensors_of(path):
+    """Tensors as the package reads them, in their order: name, type, ne, bytes."""
+    return [
+        (tensor.name, tensor.tensor_type, [int(n) for n in tensor.shape], tensor.data.tobytes())
+        for tensor in gguf.GGUFReader(path).tensors
+    ]
+
+
+def fields_of(path):
+    """Key-values as the package reads them, in their order: name, types, raw bytes."""
+    return [
+        (field.name, field.types, [part.tobytes() for part in field.parts[1:]])
+        for field in gguf.GGUFReader(path).fields.values()
+        if not field.name.startswith("GGUF.")
+    ]
+
+
+def pack_gguf(folder, path, policy, name="out.gguf"):
+    out = os.path.join(folder, name)
+    plan = synps_json("plan", path, "-p", policy, "--to", "gguf")
+    synps("pack", path, "-p", policy, "-o", out, "--force")
+    check(plan["artifact_bytes"] == os.path.getsize(out), f"{name}: the planned size")
+    verified = synps_json("verify", out, "--against", path)
+    check(verified["ok"] and not verified["checksums"], verified["problems"])
+    return out, plan
+
+
+def check_kept_as_gguf(folder, path):
+    """What the package wrote comes out the same when everything is kept."""
+    policy = write_text(
+        os.path.join(folder, "keep.toml"), '[[policies."*".schemes]]\nformat = "keep"\n'
+    )
+    out, plan = pack_gguf(folder, path, policy)
+    check(tensors_of(out) == tensors_of(path), "kept tensors are not the package's")
+    added = {"general.quantization_version"}
+    dropped = {"split.no", "split.count", "split.tensors.count"}
+    check(
+        {change["key"] for change in plan["gguf"]["changes"]} <= added | dropped,
+        plan["gguf"]["changes"],
+    )
+    kept = [field for field in fields_of(out) if field[0] not in added]
+    check(kept == [f for f in fields_of(path) if f[0] not in dropped], "key-values differ")
+    return out
+
+
+def check_gguf_output(folder):
+    """Every tensor that synps quantizes is what the package quantizes; all else is untouched."""
+    random = np.random.default_rng(6)
+    path = os.path.join(folder, "source-F16.gguf")
+    sample = Sample(path)
+    weights = random.standard_normal((40, 512)).astype(np.float16)
+    weights[3] = 0
+    sample.add("z.matrix", weights, Type.F16, "f16", weights)
+    norm = random.standard_normal(512).astype(np.float32)
+    sample.add("norm", norm, None, "f32")
+    other = random.standard_normal((7, 256)).astype(np.float16)
+    sample.add("a.matrix", other, Type.F16, "f16", other)
+    sample.writer.add_file_type(gguf.LlamaFileType.MOSTLY_F16)
+    sample.add_keys()
+    sample.write()
+    numbers = {type_: gguf.LlamaFileType[f"MOSTLY_{type_.name}"] for type_ in GGUF_OUTPUT if type_ != Type.F32}
+    numbers[Type.F32] = gguf.LlamaFileType.ALL_F32
+    for type_ in GGUF_OUTPUT:
+        codec = QUANTIZED[type_]
+        text = (
+            '[myelin]\nformats = ["f16"]\n[[policies."*".schemes]]\nformat = "keep"\n'
+            f'[[policies."*.matrix".schemes]]\nformat = "{codec}"\n'
+        )
+        policy = write_text(os.path.join(folder, "out.toml"), text)
+        out, _ = pack_gguf(folder, path, policy, f"out-{type_.name}.gguf")
+        found = tensors_of(out)
+        check([each[0] for each in found] == ["z.matrix", "norm", "a.matrix"], "the order")
+        for (name, found_type, ne, bytes_), source in zip(found, (weights, norm, other)):
+            wanted = Type.F32 if name == "norm" else type_
+            check(found_type == wanted, f"{name}: type {found_type}")
+            check(ne == list(reversed(source.shape)), f"{name}: ne {ne}")
+            expected = quants.quantize(source.astype(np.float32), wanted).tobytes()
+            check(bytes_ == expected, f"{codec}: {name} is not what gguf quantizes")
+        own = ("general.file_type", "general.quantization_version")
+        check(
+            [f for f in fields_of(out) if f[0] not in own]
+            == [f for f in fields_of(path) if f[0] not in own],
+            f"{codec}: key-values differ",
+        )
+        values = own_key_values(out)
+        check(values["general.file_type"] == (Value.UINT32, numbers[type_]), codec)
+        quantized = type_ not in (Type.F32, Type.F16, Type.BF16)
+        check(
+            values.get("general.quantization_version")
+            == ((Value.UINT32, gguf.GGML_QUANT_VERSION) if quantized else None),
+            f"{codec}: quantization_version",
+        )
+    return len(GGUF_OUTPUT)
+
+
 def check_split(folder):
     """A checkpoint in parts, as the package cuts it, is the checkpoint in one file."""
     random = np.random.default_rng(4)
@@ -253,57 +351,28 @@ def check_split(folder):
     parts = sorted(name for name in os.listdir(folder) if name.startswith("split-"))
     check(len(parts) > 2, f"parts: {parts}")
     check_tensors(sample, folder, os.path.join(folder, parts[1]))
+    joined = pack_gguf(
+        folder,
+        os.path.join(folder, parts[1]),
+        write_text(os.path.join(folder, "k.toml"), '[[policies."*".schemes]]\nformat = "keep"\n'),
+        "joined.gguf",
+    )[0]
+    pieces = [each for part in parts for each in tensors_of(os.path.join(folder, part))]
+    check(tensors_of(joined) == pieces, "joined parts are not the parts")
     os.remove(os.path.join(folder, parts[2]))
     failed = synps("inspect", os.path.join(folder, parts[0]), expect=3)
     check(parts[2] in failed.stderr, failed.stderr)
 
 
-def write_plain_safetensors(path, tensors):
-    header, data = {}, b""
-    for name, array in tensors.items():
-        bytes_ = array.tobytes()
-        header[name] = {
-            "dtype": "F16" if array.dtype == np.float16 else "F32",
-            "shape": list(array.shape),
-            "data_offsets": [len(data), len(data) + len(bytes_)],
-        }
-        data += bytes_
-    text = json.dumps(header).encode()
-    with open(path, "wb") as file:
-        file.write(struct.pack("<Q", len(text)) + text + data)
-
-
-def check_one_policy_for_both(folder):
-    """One policy with patterns for both naming schemes packs both to the same values."""
-    random = np.random.default_rng(5)
-    up = random.standard_normal((96, 256)).astype(np.float16)
-    norm = random.standard_normal(256).astype(np.float32)
-    names = {
-        "model.layers.0.mlp.up_proj.weight": ("blk.0.ffn_up.weight", up),
-        "model.layers.0.input_layernorm.weight": ("blk.0.attn_norm.weight", norm),
-    }
-    safetensors, path = os.path.join(folder, "m.safetensors"), os.path.join(folder, "m.gguf")
-    write_plain_safetensors(safetensors, {name: array for name, (_, array) in names.items()})
-    sample = Sample(path)
-    for _, (name, array) in names.items():
-        sample.add(name, array, None, "")
-    sample.write()
-    policy = write_text(
-        os.path.join(folder, "both.toml"),
-        '[myelin]\nformats = ["f16"]\n[[policies."*".schemes]]\nformat = "keep"\n'
-        '[policies."model.layers.*.mlp"]\noptional = true\n'
-        '[[policies."model.layers.*.mlp".schemes]]\nformat = "q4_0"\n'
-        '[policies."blk.*.ffn_*"]\noptional = true\n'
-        '[[policies."blk.*.ffn_*".schemes]]\nformat = "q4_0"\n',
-    )
-    unpacked = {}
-    for source in (safetensors, path):
-        artifact, plain = source + ".synps", source + ".plain"
-        synps("pack", source, "-p", policy, "-o", artifact)
-        synps("unpack", artifact, "-o", plain)
-        unpacked[source] = file_tensors(plain)
-    for name, (other, _) in names.items():
-        check(unpacked[safetensors][name] == unpacked[path][other], f"{name} is not {other}")
+def write_with_package(path, tensors):
+    writer = gguf.GGUFWriter(path, "llama")
+    for name, shape, values in tensors:
+        array = np.array(values, dtype=np.float32 if len(shape) == 1 else np.float16)
+        writer.add_tensor(name, array.reshape(shape))
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
 
 
 def main(arguments):
@@ -315,10 +384,15 @@ def main(arguments):
     check_keys(sample.path)
     artifact, compared = check_tensors(sample, folder, sample.path)
     check_carried(artifact)
+    check_kept_as_gguf(folder, sample.path)
+    written = check_gguf_output(folder)
     check_encoding(folder)
     check_split(folder)
-    check_one_policy_for_both(folder)
-    print(f"{len(sample.raw)} tensors as the gguf package wrote them, {compared} decoded alike")
+    both_worlds.check(folder, write_with_package)
+    print(
+        f"{len(sample.raw)} tensors as the gguf package wrote them, {compared} decoded alike; "
+        f"{written} types written as GGUF as the package quantizes them"
+    )
     return 0
 
 

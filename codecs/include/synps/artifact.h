@@ -73,13 +73,14 @@ class WeightView {
   std::size_t number_ = 0;
 };
 
-/// An artifact opened for use: maps the file, checks header and index, and reads weights from the
-/// stored bytes. Copies share the mapping. All const functions may be called from any number of
-/// threads.
+/// An artifact opened for use, in one file or in shards: maps the files, checks header and index,
+/// and reads weights from the stored bytes. Copies share the mapping. All const functions may be
+/// called from any number of threads.
 class Artifact {
  public:
-  /// Throws Error(artifact), Error(io); Error(package) when a weight's codec is not known, naming
-  /// the package that is needed.
+  /// `path` is an artifact's file, its shard index, or a folder that holds one. Throws
+  /// Error(artifact), Error(io); Error(package) when a weight's codec is not known, naming the
+  /// package that is needed.
   static Artifact open(const std::string& path, const OpenOptions& options = {});
 
   std::size_t size() const noexcept;
@@ -91,6 +92,7 @@ class Artifact {
 
   /// The checkpoint's own metadata.
   std::map<std::string, std::string> metadata() const;
+  /// Of shards the index of all: its digests are zeros, and places are those in each weight's file.
   const ArtifactIndex& index() const noexcept;
 
   class Iterator {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "synps/codec.h"
+#include "synps/companion_scale.h"
 #include "synps/form.h"
 #include "synps/hash.h"
 #include "synps/scheme.h"
@@ -72,10 +73,11 @@ struct StoredWeight {
   std::string source{};   ///< source encoding ("bf16", "i64", …)
   std::string compute{};  ///< dtype the graph computes in ("f32"); "" for non-floats
   CodecRef codec{};
-  bool lossless = true;            ///< by types: every value of the source encoding survives
-  FormRequest asked{};             ///< what the policy asked of the form
-  WeightForm form{};               ///< what it became
-  std::optional<Scheme> scheme{};  ///< none for weights that need no scheme
+  bool lossless = true;                ///< by types: every value of the source encoding survives
+  FormRequest asked{};                 ///< what the policy asked of the form
+  WeightForm form{};                   ///< what it became
+  std::optional<Scheme> scheme{};      ///< none for weights that need no scheme
+  std::optional<StoredScale> scale{};  ///< none where the checkpoint has none for it
   std::string device = "local";
   std::vector<Decision> decisions{};  ///< by key
   std::vector<StoredComponent> components{};

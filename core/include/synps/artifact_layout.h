@@ -18,7 +18,13 @@ struct ArtifactContents {
                                         ///< bytes and per_weight filled
   std::map<std::string, std::string> metadata{};  ///< the source's, verbatim
   std::vector<ValueScheme> values{};              ///< any order
+  /// Of a shard: whether another one has weights that a loader of plain safetensors would miss.
+  bool packed_elsewhere = false;
 };
+
+/// Whether a loader of plain safetensors would miss some of the weights, or take bytes for values:
+/// then `format` of the metadata says so.
+bool needs_synps(const std::vector<StoredWeight>& weights);
 
 /// Where every byte of an artifact goes, known before a value is read. Compressed components come
 /// last; for them it says the most that they can take, until ArtifactWriter::finish() knows better.

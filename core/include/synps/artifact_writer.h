@@ -8,6 +8,7 @@
 #include "synps/artifact_layout.h"
 #include "synps/file.h"
 #include "synps/frame_compressor.h"
+#include "synps/weight_writer.h"
 
 namespace synps {
 
@@ -20,33 +21,33 @@ namespace synps {
 ///   compress_written() or finish() makes frames of them;
 /// - make frames and put each at next_frame(): those of one thread, or of several that take turns.
 /// Either way frames come in data order.
-class ArtifactWriter {
+class ArtifactWriter final : public WeightWriter {
  public:
   /// `file` outlives the writer. Allocates the whole file.
   ArtifactWriter(AtomicFile& file, const ArtifactLayout& layout);
 
   /// Writes true bytes of a component, `offset` counted in the component.
   void write(std::size_t weight, std::size_t component, std::uint64_t offset,
-             std::span<const std::byte> bytes);
+             std::span<const std::byte> bytes) override;
 
-  /// Bytes of the blocks in which share() copies; 0 where it does not.
-  std::uint64_t shared_block_bytes() const noexcept { return file_.shared_block_bytes(); }
-  /// Copies bytes of `from` to `offset` in a component without moving them, as AtomicFile::share();
-  /// of a compressed component no more than a chunk.
+  std::uint64_t shared_block_bytes() const noexcept override { return file_.shared_block_bytes(); }
+  /// Of a compressed component no more than a chunk.
   std::uint64_t share(std::size_t weight, std::size_t component, std::uint64_t offset,
-                      const InputFile& from, std::uint64_t from_offset, std::uint64_t size);
-  /// Offset in the file at which a component's true byte `offset` is written.
-  std::uint64_t file_offset(std::size_t weight, std::size_t component, std::uint64_t offset) const;
+                      const InputFile& from, std::uint64_t from_offset,
+                      std::uint64_t size) override;
+  std::uint64_t file_offset(std::size_t weight, std::size_t component,
+                            std::uint64_t offset) const override;
   /// Reads back true bytes of a component that were written; of a compressed one those of one chunk
   /// that is no frame yet.
   void read(std::size_t weight, std::size_t component, std::uint64_t offset,
-            std::span<std::byte> out) const;
+            std::span<std::byte> out) const override;
 
+  bool takes_digests() const noexcept override { return true; }
   /// Tells the digest of a chunk that the caller has hashed while writing it (for the last chunk:
   /// true bytes and padding). Chunks that nobody tells are read back by finish(). Nothing is told
   /// so about compressed components, whose frames are what is hashed.
   void set_digest(std::size_t weight, std::size_t component, std::uint64_t chunk,
-                  const Digest& digest);
+                  const Digest& digest) override;
 
   /// Offset in the file of the next frame.
   std::uint64_t next_frame() const noexcept { return next_frame_; }
@@ -68,6 +69,8 @@ class ArtifactWriter {
   /// written. Does not commit the file. Returns the layout with the true sizes where the one given
   /// had bounds.
   std::optional<ArtifactLayout> finish();
+  /// The digest of the padded index, once finish() has written it.
+  const Digest& index_digest() const noexcept { return index_digest_; }
 
  private:
   std::uint64_t place_of(const StoredComponent& stored, std::uint64_t offset) const;
@@ -85,6 +88,7 @@ class ArtifactWriter {
   std::uint64_t plain_ = 0;            ///< digests of components that are not compressed
   std::vector<std::uint64_t> frames_;  ///< sizes of the frames that have their place
   std::uint64_t next_frame_ = 0;
+  Digest index_digest_{};
   std::vector<std::byte> buffer_;  ///< of compress_written() and finish()
 };
 

@@ -18,6 +18,12 @@ class ComponentReader {
   /// `artifact` outlives the reader.
   explicit ComponentReader(const ArtifactReader& artifact) : artifact_(&artifact) {}
 
+  /// Goes on with another artifact, which outlives the reader.
+  void read_from(const ArtifactReader& artifact) noexcept {
+    if (artifact_ != &artifact) component_ = nullptr;
+    artifact_ = &artifact;
+  }
+
   /// Fills `out` with true bytes of the component from `offset` in it. Throws Error(artifact) for a
   /// frame that is not what the format wants, naming weight, component and chunk; Error(io).
   void read(const StoredWeight& weight, const StoredComponent& component, std::uint64_t offset,

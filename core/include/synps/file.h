@@ -107,16 +107,29 @@ class AtomicFile {
   /// the caller to read and write. Thread-safe like write(). Throws Error(io).
   std::uint64_t share(std::uint64_t offset, const InputFile& from, std::uint64_t from_offset,
                       std::uint64_t size);
+  /// Syncs the bytes and lets go of them: nothing is written or read after this. Throws Error(io).
+  void seal();
   /// Throws Error(io), or Error(output) when the target appeared meanwhile and may not be
   /// replaced, or became an input.
   void commit();
 
+  /// Removes a temporary that a killed run left for `path`; leaves one that is being written, and
+  /// whatever is no temporary. Never throws: what cannot be removed stays.
+  static void reclaim(Os& os, const std::string& path) noexcept;
+  /// What the temporary of `path` is called.
+  static std::string temporary_of(const std::string& path);
+
  private:
+  friend class AtomicFileSet;
   void open_temporary();
   bool lock_temporary(bool created);
   Error name_is_taken() const;
   Error give_up(bool created, Error error);
   void publish();
+  bool unpublish() noexcept;
+  int sync_folder();
+  void close_folder() noexcept;
+  void release() noexcept;
   void discard() noexcept;
 
   Os* os_;

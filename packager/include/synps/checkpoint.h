@@ -3,16 +3,24 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "synps/companion_scale.h"
 #include "synps/file.h"
 #include "synps/gguf.h"
 #include "synps/gguf_types.h"
 #include "synps/weight.h"
 
 namespace synps {
+
+/// The scale that a checkpoint has for an 8-bit float weight: decoding the weight multiplies by it.
+struct CompanionScale {
+  std::size_t tensor = 0;  ///< index into Checkpoint::tensors()
+  ScaleForm form = ScaleForm::tensor;
+};
 
 /// A tensor where a checkpoint stores it.
 struct SourceTensor {
@@ -26,6 +34,12 @@ struct SourceTensor {
   std::size_t file = 0;      ///< index into Checkpoint::files()
   std::uint64_t offset = 0;  ///< bytes from the start of that file
   std::uint64_t bytes = 0;
+  std::size_t position = 0;               ///< GGUF: of its description among those of all files
+  std::optional<CompanionScale> scale{};  ///< of a weight that has one
+  std::optional<std::size_t> scale_of{};  ///< of a companion scale: the weight that it is for
+  /// Name of the scheme of which it is a part, where its values mean something only together with
+  /// others, in a way that nothing here decodes: "GPTQ", …; "" for most tensors. A literal.
+  std::string_view packed_as{};
 
   /// Bytes of the first `elements` elements; of whole blocks, exactly.
   std::uint64_t bytes_of(std::uint64_t elements) const noexcept {
@@ -33,6 +47,14 @@ struct SourceTensor {
            elements % block_elements * block_bytes / block_elements;
   }
 };
+
+/// Whether a dtype is an 8-bit float of values, which checkpoints scale.
+bool is_float8(DType dtype) noexcept;
+
+/// Whether a name is that of a scale for activations or caches ("input_scale", "k_scale", …), or of
+/// the marker of scaled checkpoints ("scaled_fp8"): tensors that stand beside 8-bit weights and are
+/// no companions of one.
+bool is_activation_scale(std::string_view path) noexcept;
 
 /// The weight that an artifact holds where nothing decodes the tensor: the same, but rows of bytes
 /// for blocks that are no dtype's.
@@ -48,6 +70,34 @@ bool is_key_value_encoding(std::string_view encoding) noexcept;
 
 /// The GGUF type of an encoding `gguf:TYPE`, or null.
 const GgufType* gguf_type_of_encoding(std::string_view encoding) noexcept;
+
+/// The type of a GGUF checkpoint's tensor. Throws Error(checkpoint) for what is none.
+const GgufType& gguf_type_of(const SourceTensor& tensor);
+
+class Checkpoint;
+
+/// Tensors that must not be decoded one by one, and what is wrong. It counts unless a policy says
+/// `keep` of all of them.
+struct CheckpointFault {
+  enum class Kind : std::uint8_t {
+    scale_without_weight,  ///< named as the scale of a weight that is not there
+    scale_of_other_dtype,  ///< of a weight that is no 8-bit float
+    scale_dtype,           ///< the scale is of a dtype that no scale has
+    scale_shape,           ///< its shape fits no form
+    second_scale,          ///< the weight has another one
+    packed,                ///< a module of a scheme that nothing here decodes
+  };
+  Kind kind = Kind::packed;
+  std::string_view scheme{};  ///< of packed: its name, a literal
+  /// Indices into Checkpoint::tensors(): of a scale's fault the scale, then the weight where there
+  /// is one, then the other scale; of a packed module the one that holds the values first.
+  std::vector<std::size_t> tensors{};
+};
+
+/// The problems of faults, one for all of the same kind and scheme. Not empty when `faults` are
+/// not.
+std::vector<Problem> fault_problems(const Checkpoint& checkpoint,
+                                    const std::vector<const CheckpointFault*>& faults);
 
 /// A key-value of a GGUF checkpoint, and where an artifact has it.
 struct SourceKeyValue {
@@ -89,6 +139,8 @@ class Checkpoint {
   /// GGUF only, in the file's order.
   const std::vector<SourceKeyValue>& key_values() const noexcept { return key_values_; }
   std::uint32_t gguf_version() const noexcept { return gguf_version_; }  ///< 0: no GGUF
+  /// By the path of their first tensor, those of packed schemes first.
+  const std::vector<CheckpointFault>& faults() const noexcept { return faults_; }
   const std::vector<InputFile>& files() const noexcept { return files_; }
   /// Everything that must not be overwritten: data files and the shard index.
   const std::vector<FileIdentity>& inputs() const noexcept { return inputs_; }
@@ -112,6 +164,7 @@ class Checkpoint {
   std::vector<SourceTensor> tensors_;
   std::map<std::string, std::string> metadata_;
   std::vector<SourceKeyValue> key_values_;
+  std::vector<CheckpointFault> faults_;
   std::uint32_t gguf_version_ = 0;
 };
 

@@ -39,17 +39,38 @@ struct PackedWeightReport {
   ValueReport values;
 };
 
+/// A file that was written.
+struct PackedFile {
+  std::string name;  ///< without a folder
+  std::uint64_t bytes = 0;
+};
+
 struct PackReport {
-  std::uint64_t artifact_bytes = 0;
+  std::uint64_t artifact_bytes = 0;          ///< of all files
   std::vector<PackedWeightReport> findings;  ///< weights with overflow or underflow, by path
   /// The plan's with the true sizes, where something was compressed.
   std::optional<ArtifactLayout> layout{};
+  std::vector<PackedFile> files{};     ///< shards or parts, last a shard index; empty: one file
+  std::vector<std::string> earlier{};  ///< what check_output() found
 };
 
-/// Writes the planned artifact. Throws Error(checkpoint) for values that a codec cannot store (all
-/// weights that have any are named), or when an input changes meanwhile; Error(io); Error(output);
-/// Error(limit), before anything is written, when not even one worker fits max_memory. Memory is
-/// what pack_memory() says.
+/// The files that pack() writes: the output; or shards in its folder and last their index; or parts
+/// of a GGUF file, and last the first one.
+std::vector<std::string> output_files(const Plan& plan, const std::string& output);
+
+/// The checks that pack() makes of all its files before it writes, writing nothing. Returns paths
+/// of other files in the folder that a reader could take for parts of this artifact: one of the
+/// same name, its shard index, shards of another count. Throws Error(output) for them, too, unless
+/// options.replace, which leaves them there.
+std::vector<std::string> check_output(const Checkpoint& checkpoint, const Plan& plan,
+                                      const std::string& output, const PackOptions& options,
+                                      Os& os = Os::posix());
+
+/// Writes the planned artifact: one file, or shards in the folder of `output` and their index, all
+/// of which appear together or not at all. Throws Error(checkpoint) for values that a codec cannot
+/// store (all weights that have any are named), or when an input changes meanwhile; Error(io);
+/// Error(output); Error(limit), before anything is written, when not even one worker fits
+/// max_memory. Memory is what pack_memory() says.
 PackReport pack(const Checkpoint& checkpoint, const Plan& plan, const std::string& output,
                 const PackOptions& options = {}, Os& os = Os::posix());
 

@@ -7,9 +7,24 @@
 
 #include "synps/artifact_layout.h"
 #include "synps/checkpoint.h"
+#include "synps/gguf_plan.h"
+#include "synps/gguf_types.h"
+#include "synps/output_kind.h"
 #include "synps/policy.h"
 
 namespace synps {
+
+/// What the decoded values of a weight are multiplied by.
+struct FoldedScale {
+  const SourceTensor* tensor = nullptr;  ///< of the checkpoint
+  ScaleForm form = ScaleForm::tensor;
+  const Codec* codec = nullptr;  ///< decodes it
+};
+
+/// The scale that belongs to the values of a tensor; nothing where it has none, or no codec here
+/// decodes its scale.
+std::optional<FoldedScale> folded_scale(const Checkpoint& checkpoint, const SourceTensor& tensor,
+                                        const CodecRegistry& codecs);
 
 /// One weight's resolved form and its bytes, before a value is read.
 struct PlannedWeight {
@@ -17,11 +32,13 @@ struct PlannedWeight {
   std::size_t stored = 0;               ///< index into layout.index.weights
   const Codec* source_codec = nullptr;  ///< decodes the source; null when the bytes are copied
   const Codec* codec = nullptr;         ///< encodes; null when the bytes are copied
+  const GgufType* gguf_type = nullptr;  ///< of the tensor in a GGUF output, else null
   bool copied = false;                  ///< stored bytes are the source's bytes
+  std::optional<FoldedScale> scale{};  ///< that its values are multiplied by, when they are encoded
   bool lossless = true;
   bool used_fallback = false;
   std::string fallback_reason;
-  std::uint64_t source_bytes = 0;
+  std::uint64_t source_bytes = 0;  ///< with the folded scale's
   std::uint64_t bytes = 0;   ///< in the artifact, padding included; of compressed components the
                              ///< most they can take
   std::string warning;       ///< what the policy asks for this weight and may not mean
@@ -29,29 +46,59 @@ struct PlannedWeight {
   SourcePlace policy_place;  ///< of the scheme that decided; line 0 when none was needed
 };
 
-/// What pack will do. The artifact's size is exact, unless layout.has_bounds: then it is the most
+struct PlannedShard;
+
+/// What pack will do. The output's size is exact, unless layout.has_bounds: then it is the most
 /// that it can be, and the sizes of compressed components are.
 struct Plan {
-  std::vector<PlannedWeight> weights;  ///< by the bytes of the path
+  std::vector<PlannedWeight> weights;  ///< by the bytes of the path; no scale that is folded
+  /// Of a GGUF output it has the weights, their places, and the sizes of header and file; of its
+  /// bytes nothing else.
   ArtifactLayout layout;
-  std::uint64_t source_bytes = 0;      ///< of all tensors
-  std::uint64_t artifact_bytes = 0;    ///< of the whole file
+  std::optional<GgufPlan> gguf{};    ///< of a GGUF output
+  std::uint64_t source_bytes = 0;    ///< of all tensors
+  std::uint64_t artifact_bytes = 0;  ///< of the whole file, or of all files
+  // What loading takes, by synps: 0 for a GGUF output.
   std::uint64_t resident_bytes = 0;    ///< on the heap once loaded, as planned and inflated
   std::uint64_t mapped_bytes = 0;      ///< mapped from the file
   std::uint64_t conversion_bytes = 0;  ///< made by conversions at load: by inflating
   bool fits = true;                    ///< within the budget, where one is given
+
+  /// The files, where there are several; `layout` is then that of one file, which is not written.
+  std::vector<PlannedShard> shards;
+  std::string shard_index{};            ///< name of the shard index; of a GGUF output ""
+  std::uint64_t shard_index_bytes = 0;  ///< of the shard index; the most, where there are bounds
 
   const StoredWeight& stored(const PlannedWeight& weight) const {
     return layout.index.weights[weight.stored];
   }
 };
 
+/// One of several files: an artifact of its own weights, or a part of a GGUF file.
+struct PlannedShard {
+  std::string file{};       ///< name, without a folder
+  Plan plan{};              ///< of its weights alone
+  bool over_limit = false;  ///< larger than a shard may be: one weight, which is not cut
+};
+
 struct PlanOptions {
   bool allow_unmatched = false;
   std::optional<CompressRequest> compress{};  ///< for weights for which no policy sets it
+  OutputKind output = OutputKind::artifact;
+  std::uint64_t max_shard_bytes = 0;  ///< of a file, above which there are several; 0: any
+  std::string name = "model.synps";   ///< of the artifact's file: shards are called after it
 };
 
-/// Resolves every weight and lays the artifact out. Throws Error with all problems.
+/// Throws Error(usage) when a checkpoint cannot become an output of this kind, whatever the policy
+/// says.
+void check_output_kind(const Checkpoint& checkpoint, OutputKind output);
+
+/// What tensors of a GGUF output are aligned to, in bytes: as in the checkpoint.
+std::uint64_t gguf_alignment(const Checkpoint& checkpoint);
+
+/// Resolves every weight and lays the output out. Throws Error with all problems; of code
+/// checkpoint for tensors that must not be decoded (Checkpoint::faults()), unless the policy keeps
+/// them all.
 Plan make_plan(const Checkpoint& checkpoint, const Policy& policy, const PlanOptions& options = {});
 
 /// Bytes that loading a stored weight takes on the heap, in the file's mapping, and of them by
@@ -63,8 +110,11 @@ struct LoadedBytes {
 };
 LoadedBytes loaded_bytes(const StoredWeight& weight) noexcept;
 
-/// How a weight of a checkpoint looks to a policy.
+/// How a weight of a checkpoint looks to a policy, apart from what others say of it: whether it is
+/// a scale, or stands in a fault.
 WeightFacts weight_facts(const SourceTensor& tensor);
+/// The same for one of a checkpoint, with that.
+WeightFacts weight_facts(const Checkpoint& checkpoint, const SourceTensor& tensor);
 /// The same for all of them, in their order.
 std::vector<WeightFacts> weight_facts(const Checkpoint& checkpoint);
 

@@ -22,11 +22,11 @@ struct UnpackReport {
                                      ///< which does not hold what their codec decodes to
 };
 
-/// Writes an artifact's weights as plain safetensors: the source dtype where the stored encoding
-/// holds it losslessly, else f32; nothing is rounded (a NaN that was re-encoded stays one, but the
-/// dense codecs may quiet it, and f16 drops its payload). The checkpoint's metadata comes back
-/// verbatim. Throws Error(artifact), also for damaged bytes; Error(package) for a codec that is not
-/// known; Error(io), Error(output), Cancelled.
+/// Writes an artifact's weights (a path as of ArtifactSet) as one plain safetensors file: the
+/// source dtype where the stored encoding holds it losslessly, else f32; nothing is rounded (a NaN
+/// that was re-encoded stays one, but the dense codecs may quiet it, and f16 drops its payload).
+/// The checkpoint's metadata comes back verbatim. Throws Error(artifact), also for damaged bytes;
+/// Error(package) for a codec that is not known; Error(io), Error(output), Cancelled.
 UnpackReport unpack(const std::string& artifact, const std::string& output,
                     const CodecRegistry& codecs, const UnpackOptions& options = {},
                     Os& os = Os::posix());

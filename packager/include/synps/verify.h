@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "synps/artifact_reader.h"
 #include "synps/checkpoint.h"
 #include "synps/codec_registry.h"
 #include "synps/pack.h"
@@ -25,7 +24,8 @@ struct WeightError {
 struct VerifyReport {
   std::vector<Problem> problems;     ///< none: ok
   std::vector<WeightError> weights;  ///< by path, when a checkpoint was given
-  std::uint64_t bytes = 0;           ///< of the file
+  std::uint64_t bytes = 0;           ///< of the file, or of all files
+  bool has_checksums = true;         ///< false: GGUF, whose structure alone can be checked
   bool ok() const noexcept { return problems.empty(); }
 };
 
@@ -36,10 +36,13 @@ struct VerifyOptions {
   ProgressCallback progress;
 };
 
-/// Checks every byte of an artifact, and with a checkpoint the values of every weight: that the
-/// lossless ones are equal, and how far the lossy ones are off. Damage is reported, not thrown.
-/// Throws Error(io); Error(package) when values are to be compared and a codec is not known here,
-/// or misbehaves.
+/// Checks every byte of an artifact (a path as of ArtifactSet), or a GGUF file, and with a
+/// checkpoint the values of every weight: that the lossless ones are equal, and how far the lossy
+/// ones are off. Damage is reported, not thrown. A GGUF file has no checksums: without a checkpoint
+/// only its structure is checked; with one also that key-values and the order of tensors are the
+/// checkpoint's, but for what packing changes. Throws Error(io); Error(package) when values are to
+/// be compared and a codec is not known here, or misbehaves; Error(usage) for a GGUF file against a
+/// checkpoint that is none.
 VerifyReport verify(const std::string& artifact, const CodecRegistry& codecs,
                     const VerifyOptions& options = {}, Os& os = Os::posix());
 

@@ -14,6 +14,7 @@
 #include "synps/error.h"
 #include "synps/form.h"
 #include "synps/os.h"
+#include "synps/output_kind.h"
 #include "synps/path_pattern.h"
 #include "synps/scheme.h"
 #include "synps/weight.h"
@@ -92,9 +93,16 @@ struct WeightFacts {
   /// dtype's.
   std::string encoding;
   std::uint64_t bytes = 0;  ///< in the source; 0: what the dtype takes
+  /// The weight that this one is the scale of; "" for all others. A scale goes with its weight:
+  /// into its values when they are decoded, and else kept beside it. No policy is needed for it.
+  std::string scale_of{};
+  std::string_view packed_as{};  ///< the scheme of another tool that it is a part of; a literal
+  bool only_kept = false;  ///< it must not be decoded, for it means something only with others
 
   /// The encoding, never "".
   std::string source() const;
+  /// Whether a policy has to say how it is stored: a float that is no weight's scale.
+  bool needs_scheme() const noexcept { return dtype_is_float(weight.dtype) && scale_of.empty(); }
 };
 
 /// The codec that decodes a weight's source encoding, or null when none of these does.
@@ -157,8 +165,10 @@ struct SchemeVerdict {
 
 /// What a policy says about one weight. Lives as long as its Policy.
 struct WeightResolution {
-  bool needs_scheme = true;  ///< false: not a float, kept as stored whatever the policy says
-  bool keep = false;         ///< stored as the source has it (format "keep", or no scheme needed)
+  bool needs_scheme = true;  ///< false: not a float, or the scale of one that goes with its weight:
+                             ///< kept as stored whatever the policy says
+  bool told_to_keep = false;  ///< a scheme says "keep", whether one is needed or not
+  bool keep = false;          ///< stored as the source has it (format "keep", or no scheme needed)
   const Codec* codec = nullptr;  ///< null exactly when keep
   bool used_fallback = false;
   std::string fallback_reason;   ///< why the scheme's codec was not used
@@ -177,6 +187,7 @@ struct WeightResolution {
 struct ResolveOptions {
   bool allow_unmatched = false;               ///< policies and groups may match no weight
   std::optional<CompressRequest> compress{};  ///< for weights for which no policy sets it
+  OutputKind output = OutputKind::artifact;   ///< what it holds no format or form for is a problem
 };
 
 /// Gives the codecs of a package; throws Error(package).
@@ -196,6 +207,7 @@ struct ExplainRequest {
   Scope scope = Scope::constant;              ///< never `any`
   Lifetime lifetime = Lifetime::immutable;    ///< never `any`
   std::optional<CompressRequest> compress{};  ///< as in ResolveOptions
+  OutputKind output = OutputKind::artifact;   ///< as in ResolveOptions
 };
 
 /// A scheme for values that are not constants, under the policy that has it.

@@ -34,12 +34,20 @@ TEST_CASE("every codec has a source file, a golden folder and a section of docs/
 TEST_CASE("the built-in codecs are the ones that are documented as such") {
   std::set<std::string> names;
   for (const Codec* codec : builtin_registry().all()) names.insert(codec->info().id());
-  const std::set<std::string> expected = {
-      "bf16:bf16",      "f16:f16",         "f32:f32",       "f64:f64",      "iq4_nl:iq4_nl",
-      "iq4_xs:iq4_xs",  "mxfp4:mxfp4",     "q2_k:q2_k",     "q3_k:q3_k",    "q4_0:q4_0",
-      "q4_1:q4_1",      "q4_k:q4_k",       "q5_0:q5_0",     "q5_1:q5_1",    "q5_k:q5_k",
-      "q6_k:q6_k",      "q8_0:q8_0",       "q8_1:q8_1",     "q8_k:q8_k",    "ternary:absmean",
-      "ternary:planes", "ternary:ternary", "ternary:tq1_0", "ternary:tq2_0"};
+  const std::set<std::string> expected = {"bf16:bf16",       "f16:f16",
+                                          "f32:f32",         "f64:f64",
+                                          "f8_e4m3:f8_e4m3", "f8_e4m3fnuz:f8_e4m3fnuz",
+                                          "f8_e5m2:f8_e5m2", "f8_e5m2fnuz:f8_e5m2fnuz",
+                                          "iq4_nl:iq4_nl",   "iq4_xs:iq4_xs",
+                                          "mxfp4:mxfp4",     "q2_k:q2_k",
+                                          "q3_k:q3_k",       "q4_0:q4_0",
+                                          "q4_1:q4_1",       "q4_k:q4_k",
+                                          "q5_0:q5_0",       "q5_1:q5_1",
+                                          "q5_k:q5_k",       "q6_k:q6_k",
+                                          "q8_0:q8_0",       "q8_1:q8_1",
+                                          "q8_k:q8_k",       "ternary:absmean",
+                                          "ternary:planes",  "ternary:ternary",
+                                          "ternary:tq1_0",   "ternary:tq2_0"};
   CHECK(names == expected);
   for (const std::string& name : expected) CHECK(builtin_registry().resolve(name) != nullptr);
 }
@@ -59,19 +67,20 @@ TEST_CASE("the GGUF types that have a codec name it, with the size of its blocks
     CHECK(codec->info().bits_per_weight ==
           8.0 * type.block_bytes / static_cast<double>(type.block_elements));
   }
-  // All but those of our own.
-  CHECK(named.size() == builtin_registry().all().size() - 3);
+  // All but those of our own, and the 8-bit floats.
+  CHECK(named.size() == builtin_registry().all().size() - 3 - 4);
 }
 
 TEST_CASE("a dense dtype has one codec") {
   const CodecRegistry& registry = builtin_registry();
-  for (const DType dtype : {DType::f16, DType::bf16, DType::f32, DType::f64}) {
+  for (const DType dtype : {DType::f16, DType::bf16, DType::f32, DType::f64, DType::f8_e4m3,
+                            DType::f8_e5m2, DType::f8_e4m3fnuz, DType::f8_e5m2fnuz}) {
     const Codec* codec = registry.for_dtype(dtype);
     REQUIRE(codec != nullptr);
     CHECK(codec->info().name == encoding_name(dtype));
   }
   CHECK(registry.for_dtype(DType::i64) == nullptr);
-  CHECK(registry.for_dtype(DType::f8_e4m3) == nullptr);
+  CHECK(registry.for_dtype(DType::f8_e8m0) == nullptr);
 }
 
 }  // namespace synps::testing

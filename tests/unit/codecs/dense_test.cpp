@@ -81,6 +81,56 @@ TEST_CASE("f64 is read, rounded to f32, and refuses to be written") {
   CHECK_THROWS_AS(encode_all(codec, weight, values), Error);
 }
 
+TEST_CASE("8-bit floats are read, and f32, f16 and bf16 hold every code") {
+  for (const DType dtype :
+       {DType::f8_e4m3, DType::f8_e5m2, DType::f8_e4m3fnuz, DType::f8_e5m2fnuz}) {
+    CAPTURE(dtype_name(dtype));
+    const Codec& codec = *builtin_registry().for_dtype(dtype);
+    CHECK_FALSE(codec.info().encodes);
+    CHECK(codec.info().stores_exactly(dtype));
+    const Weight weight = make_weight({256}, dtype);
+    Bytes codes(256);
+    for (std::size_t i = 0; i < codes.size(); ++i) codes[i] = static_cast<std::byte>(i);
+    const std::vector<float> values = decode_all(codec, weight, {codes});
+    CHECK(same_values(values, values_of(dtype)));  // from the definition
+    for (const char* name : {"f32", "f16", "bf16"}) {
+      const Codec& target = *builtin_registry().resolve(name);
+      CHECK(target.info().stores_exactly(dtype));
+      CHECK(same_values(round_trip(target, weight, values), values));
+    }
+    CHECK_THROWS_AS(encode_all(codec, weight, values), Error);
+  }
+}
+
+TEST_CASE("the ends of the 8-bit floats") {
+  const auto value = [](const char* name, unsigned code) {
+    const Bytes bytes{static_cast<std::byte>(code)};
+    return decode_all(*builtin_registry().resolve(name), make_weight({1}), {bytes})[0];
+  };
+  const auto bits = [&](const char* name, unsigned code) {
+    return std::bit_cast<std::uint32_t>(value(name, code));
+  };
+  CHECK(value("f8_e4m3", 0x01) == 0x1p-9f);
+  CHECK(value("f8_e4m3", 0x08) == 0x1p-6f);
+  CHECK(value("f8_e4m3", 0x7E) == 448);
+  CHECK(value("f8_e4m3", 0xFE) == -448);
+  CHECK(bits("f8_e4m3", 0x7F) == 0x7FF00000);
+  CHECK(bits("f8_e4m3", 0xFF) == 0xFFF00000);
+  CHECK(bits("f8_e4m3", 0x80) == 0x80000000);
+  CHECK(value("f8_e5m2", 0x01) == 0x1p-16f);
+  CHECK(value("f8_e5m2", 0x7B) == 57344);
+  CHECK(value("f8_e5m2", 0x7C) == kInfinity);
+  CHECK(value("f8_e5m2", 0xFC) == -kInfinity);
+  CHECK(bits("f8_e5m2", 0x7D) == 0x7FE00000);
+  CHECK(bits("f8_e5m2", 0xFE) == 0xFFC00000);
+  CHECK(value("f8_e4m3fnuz", 0x01) == 0x1p-10f);
+  CHECK(value("f8_e4m3fnuz", 0x7F) == 240);
+  CHECK(bits("f8_e4m3fnuz", 0x80) == 0x7FC00000);
+  CHECK(value("f8_e5m2fnuz", 0x01) == 0x1p-17f);
+  CHECK(value("f8_e5m2fnuz", 0xFF) == -57344);
+  CHECK(bits("f8_e5m2fnuz", 0x80) == 0x7FC00000);
+}
+
 TEST_CASE("f64 returns every value that f32 and the smaller floats hold") {
   const Codec& codec = *builtin_registry().resolve("f64");
   for (const DType dtype : codec.info().exact) {

@@ -48,6 +48,38 @@ TEST_CASE("an index reads back as it was written") {
   CHECK(index.values[1].scheme.lifetime == Lifetime::session);
 }
 
+TEST_CASE("a weight's scale is there where it has one, and nowhere else") {
+  ArtifactIndex index = lay_out(small_contents(), HalfByteRows()).index;
+  CHECK(to_json(index).find("\"scale\"") == std::string::npos);
+  index.weights[0].scale = StoredScale{"a.weight_scale \"x\"", ScaleForm::block, true};
+  index.weights[1].scale = StoredScale{"b", ScaleForm::row, false};
+  const std::string json = to_json(index);
+  const std::string scale =
+      R"("scale":{"folded":true,"form":"block","path":"a.weight_scale \"x\""},"scheme":0)";
+  CHECK(json.find(scale) != std::string::npos);
+  const ArtifactIndex again = parse_index(json, "file");
+  CHECK(to_json(again) == json);
+  CHECK(again.weights[0].scale == index.weights[0].scale);
+  CHECK(again.weights[1].scale == index.weights[1].scale);
+  CHECK_FALSE(again.weights[2].scale);
+  const struct {
+    std::string from;
+    std::string to;
+    const char* names;
+  } faults[] = {
+      {R"("form":"block")", R"("form":"column")", "weights[0].scale.form"},
+      {R"("folded":true)", R"("folded":1)", "weights[0].scale.folded"},
+      {R"("folded":true,)", "", "weights[0].scale.folded"},
+      {R"("folded":true)", R"("folded":true,"more":1)", "weights[0].scale"},
+      {R"("scale":{)", R"("scale":null,"more":{)", "weights[0].scale"},
+      {R"("scale":{)", R"("scale":{},"scale":{)", "weights[0]"},
+  };
+  for (const auto& fault : faults) {
+    CAPTURE(fault.to);
+    CHECK(fault_of(replaced(json, fault.from, fault.to)).find(fault.names) != std::string::npos);
+  }
+}
+
 TEST_CASE("repeated values are stored once") {
   const std::string json = sample_json();
   const std::string codec = R"({"name":"half","package":"half","revision":3})";

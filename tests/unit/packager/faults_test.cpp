@@ -54,6 +54,22 @@ struct Run : PackRun {
   Run() : PackRun(tensors(), policy()) {}
 };
 
+/// Key-values, also long ones, a weight that is copied and one that is encoded.
+GgufBuilder gguf_tensors() {
+  GgufBuilder builder;
+  builder.text("general.name", "faults").text("long", std::string(100'000, 'l'));
+  builder.tensor("copied", {64, 8}, gguf::kF16, dense_bytes_of(DType::f16, test_values(512, 1)));
+  builder.tensor("packed", {64, 8}, gguf::kF32, bytes_of(test_values(512, 2)));
+  return builder;
+}
+
+struct GgufRun : PackRun {
+  GgufRun()
+      : PackRun(gguf_tensors(), policy_of("[[policies.\"*\".schemes]]\nformat = \"keep\"\n"
+                                          "[[policies.\"packed\".schemes]]\n"
+                                          "format = \"q8_0\"\n")) {}
+};
+
 /// A call that is made again.
 bool must_survive(const FaultyOs::Fault& fault) {
   return fault.error == -EINTR || fault.error == FaultyOs::kShort;
@@ -65,7 +81,7 @@ bool must_fail(const FaultyOs::Fault& fault) {
   return !must_survive(fault) && fault.call != Call::close && fault.call != Call::status;
 }
 
-void check_outcome(const Run& run, const FaultyOs::Fault& fault,
+void check_outcome(const PackRun& run, const FaultyOs::Fault& fault,
                    const std::optional<Error>& error) {
   const std::string left = read_file(run.fixture.output);
   if (error) {
@@ -77,12 +93,12 @@ void check_outcome(const Run& run, const FaultyOs::Fault& fault,
   } else {
     CHECK(left == run.complete);
   }
-  CHECK(run.fixture.dir.list() == std::vector<std::string>{"model.safetensors", "model.synps"});
+  CHECK(run.fixture.dir.list() == run.files());
 }
 
 /// Puts a fault at the first, second, … call of a kind, until a run makes no such call any more.
 /// Returns how many runs had the fault.
-std::uint64_t try_every_call(const Run& run, FaultyOs::Fault fault, unsigned jobs) {
+std::uint64_t try_every_call(const PackRun& run, FaultyOs::Fault fault, unsigned jobs) {
   for (fault.at = 1;; ++fault.at) {
     CAPTURE(FaultyOs::name(fault.call));
     CAPTURE(fault.at);
@@ -111,6 +127,23 @@ TEST_CASE("an error at any call leaves the earlier output, and nothing else") {
       // has faults of copy_range.
       if (call != Call::map && call != Call::unlink && call != Call::copy_range) CHECK(runs > 0);
     }
+}
+
+TEST_CASE("an error at any call that writing GGUF makes leaves the earlier output") {
+  const GgufRun run;
+  for (const Call call : FaultyOs::all_calls())
+    for (const int error : {-EIO, -ENOSPC}) {
+      const std::uint64_t runs = try_every_call(run, {call, 0, error}, 1);
+      CAPTURE(FaultyOs::name(call));
+      if (call == Call::pread || call == Call::pwrite || call == Call::allocate ||
+          call == Call::sync || call == Call::rename)
+        CHECK(runs > 0);
+    }
+  for (const Call call : {Call::pread, Call::pwrite}) {
+    CHECK(try_every_call(run, {call, 0, -EINTR}, 1) > 0);
+    CHECK(try_every_call(run, {call, 0, FaultyOs::kShort}, 1) > 0);
+    CHECK(try_every_call(run, {call, 0, -EIO}, 4) > 0);
+  }
 }
 
 TEST_CASE("interrupted calls and short transfers are made again") {

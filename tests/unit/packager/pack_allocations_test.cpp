@@ -117,7 +117,8 @@ struct Counter {
 
 std::uint64_t allocations_of(const SafetensorsBuilder& builder, const char* format, unsigned jobs) {
   const PackFixture fixture(builder);
-  const Policy policy = one_format(format);
+  const Policy policy = policy_of(std::string("[myelin]\nformats = [\"f16\", \"f8_e4m3\"]\n") +
+                                  "[[policies.\"*\".schemes]]\nformat = \"" + format + "\"\n");
   Counter counter;
   PackOptions options;
   options.jobs = jobs;
@@ -132,6 +133,18 @@ SafetensorsBuilder one_weight(DType dtype, std::uint64_t units) {
   // A unit is 1 MiB of encoded bytes: at most 5,592,405 elements of 1.5 bits.
   builder.add("w", dtype, {units * 2048, 4096},
               std::string(units * 2048 * 4096 * dtype_bits(dtype) / 8, '\x11'));
+  return builder;
+}
+
+/// The same of 8-bit floats with a scale of a number for each row, or for each block.
+SafetensorsBuilder scaled_weight(std::uint64_t units, bool blocks) {
+  SafetensorsBuilder builder;
+  const std::uint64_t rows = units * 2048;
+  builder.add("w.weight", DType::f8_e4m3, {rows, 4096}, std::string(rows * 4096, '\x11'));
+  const std::vector<std::uint64_t> shape =
+      blocks ? std::vector<std::uint64_t>{rows / 128, 32} : std::vector<std::uint64_t>{rows, 1};
+  builder.add("w.weight_scale", DType::f32, shape,
+              std::string(Shape(shape).elements() * 4, '\x3d'));
   return builder;
 }
 
@@ -168,6 +181,16 @@ TEST_CASE("a weight of four times the slabs packs with as many allocations") {
   }
   // Analysed first, one analysis for the weight.
   CHECK(allocations_of(many, "ternary:absmean", 1) == allocations_of(few, "ternary:absmean", 1));
+}
+
+TEST_CASE("a scaled weight of four times the slabs packs with as many allocations") {
+  for (const bool blocks : {false, true})
+    for (const char* format : {"f16", "q8_0", "ternary:absmean"}) {
+      CAPTURE(format);
+      CAPTURE(blocks);
+      CHECK(allocations_of(scaled_weight(4, blocks), format, 1) ==
+            allocations_of(scaled_weight(1, blocks), format, 1));
+    }
 }
 
 TEST_CASE("four times the weights pack with as many allocations") {

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "gguf_builder.h"
 #include "safetensors_builder.h"
 #include "synps/artifact_reader.h"
 #include "synps/builtin_codecs.h"
@@ -109,18 +110,32 @@ format = "f32"
 )");
 }
 
-/// A checkpoint file in a folder of its own, and where an artifact of it goes.
+/// A checkpoint file in a folder of its own, and where the artifact of it goes, or of a GGUF file
+/// another one.
 struct PackFixture {
   TempDir dir;
-  std::string input = dir.file("model.safetensors");
-  std::string output = dir.file("model.synps");
+  std::string input;
+  std::string output;
 
-  explicit PackFixture(const SafetensorsBuilder& builder) { builder.write(input); }
+  explicit PackFixture(const SafetensorsBuilder& builder)
+      : input(dir.file("model.safetensors")), output(dir.file("model.synps")) {
+    builder.write(input);
+  }
+  explicit PackFixture(const GgufBuilder& builder)
+      : input(dir.file("model.gguf")), output(dir.file("out.gguf")) {
+    write_file(input, builder.build());
+  }
 
   Checkpoint open() const { return Checkpoint::open(input); }
+  /// Of what the output's name says.
+  Plan plan(const Checkpoint& checkpoint, const Policy& policy) const {
+    PlanOptions options;
+    options.output = output_kind_of_path(output);
+    return make_plan(checkpoint, policy, options);
+  }
   PackReport pack(const Policy& policy, const PackOptions& options = {}) const {
     const Checkpoint checkpoint = open();
-    return synps::pack(checkpoint, make_plan(checkpoint, policy), output, options);
+    return synps::pack(checkpoint, plan(checkpoint, policy), output, options);
   }
 };
 

@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "pack_fixture.h"
 #include "synps/pack.h"
@@ -15,12 +16,21 @@ inline constexpr const char* kEarlier = "an earlier output";
 struct PackRun {
   PackFixture fixture;
   Policy rules;
-  std::string complete;  ///< the artifact that a run without fault writes
+  std::string complete;  ///< the output that a run without fault writes
 
-  PackRun(const SafetensorsBuilder& tensors, Policy policy)
-      : fixture(tensors), rules(std::move(policy)) {
+  /// `tensors` is a builder of any kind of checkpoint.
+  template <typename Builder>
+  PackRun(const Builder& tensors, Policy policy) : fixture(tensors), rules(std::move(policy)) {
     pack(Os::posix(), 1);
     complete = read_file(fixture.output);
+  }
+
+  /// What is in the folder, an output there.
+  std::vector<std::string> files() const {
+    std::vector<std::string> names;
+    for (const std::string& path : {fixture.input, fixture.output})
+      names.push_back(path.substr(path.rfind('/') + 1));
+    return names;
   }
 
   /// Opens, plans and packs.
@@ -29,7 +39,7 @@ struct PackRun {
     PackOptions options;
     options.replace = true;
     options.jobs = jobs;
-    synps::pack(checkpoint, make_plan(checkpoint, rules), fixture.output, options, os);
+    synps::pack(checkpoint, fixture.plan(checkpoint, rules), fixture.output, options, os);
   }
 
   /// The error of a run over an earlier output, or nothing.

@@ -97,7 +97,8 @@ TEST_CASE("what is no float, has no elements or is kept stays as stored") {
   CHECK(plan.stored(planned(plan, "ids")).codec.is_keep());
   CHECK(plan.stored(planned(plan, "ids")).compute.empty());
   CHECK_FALSE(plan.stored(planned(plan, "ids")).scheme);
-  CHECK(plan.stored(planned(plan, "kept.f8")).codec.is_keep());
+  CHECK(plan.stored(planned(plan, "kept.f4")).codec.is_keep());
+  CHECK(plan.stored(planned(plan, "kept.f8")).codec.id() == "f8_e4m3:f8_e4m3");
   // A dense codec decodes f16, also where there is nothing to decode.
   CHECK(plan.stored(planned(plan, "empty")).codec.id() == "f16:f16");
 }
@@ -153,18 +154,18 @@ TEST_CASE("totals are sums over weights") {
 
 TEST_CASE("encodings that nothing decodes can be kept, not converted; all are named") {
   SafetensorsBuilder builder;
-  builder.add("a", DType::f8_e4m3, {2}, "\x01\x02").add("b", DType::f8_e5m2, {2}, "\x01\x02");
+  builder.add("a", DType::f8_e8m0, {2}, "\x01\x02").add("b", DType::f4, {4}, "\x01\x02");
   add_floats(builder, "c", DType::f32, {4});
   const PackFixture fixture(builder);
   const Checkpoint checkpoint = fixture.open();
   const Policy policy = policy_of(
-      "[myelin]\nformats = [\"f8_e4m3\", \"f8_e5m2\"]\n[[policies.\"*\".schemes]]\nformat = "
+      "[myelin]\nformats = [\"f8_e8m0\", \"f4\"]\n[[policies.\"*\".schemes]]\nformat = "
       "\"f16\"\n");
   const auto problems = problems_of([&] { make_plan(checkpoint, policy); });
   REQUIRE(problems.size() == 2);
   CHECK(problems[0].code == ErrorCode::policy);
-  CHECK(problems[0].field == "f8_e4m3");
-  CHECK(problems[1].field == "f8_e5m2");
+  CHECK(problems[0].field == "f8_e8m0");
+  CHECK(problems[1].field == "f4");
 }
 
 TEST_CASE("names that collide with entries of ours are refused, naming the checkpoint") {

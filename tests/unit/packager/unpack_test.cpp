@@ -190,7 +190,7 @@ TEST_CASE("output safety and unknown codecs") {
   CHECK(problems[0].code == ErrorCode::output);
   const CodecRegistry none;
   problems = problems_of([&] { unpack(fixture.output, plain, none, replace); });
-  CHECK(problems.size() == 7);  // a codec each
+  CHECK(problems.size() == 8);  // a codec each
   for (const Problem& problem : problems) CHECK(problem.code == ErrorCode::package);
   UnpackOptions cancel = replace;
   cancel.progress = [](std::uint64_t done, std::uint64_t) { return done == 0; };

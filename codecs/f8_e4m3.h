@@ -1,0 +1,12 @@
+#pragma once
+
+#include <memory>
+
+#include "code_path.h"
+#include "synps/codec.h"
+
+namespace synps {
+
+std::shared_ptr<const Codec> make_f8_e4m3(CodePath path);
+
+}  // namespace synps

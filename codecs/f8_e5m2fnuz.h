@@ -1,0 +1,12 @@
+#pragma once
+
+#include <memory>
+
+#include "code_path.h"
+#include "synps/codec.h"
+
+namespace synps {
+
+std::shared_ptr<const Codec> make_f8_e5m2fnuz(CodePath path);
+
+}  // namespace synps

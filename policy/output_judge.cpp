@@ -1,0 +1,56 @@
+#include "output_judge.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "format_names.h"
+#include "synps/gguf_types.h"
+
+namespace synps {
+namespace {
+
+/// What a policy may name for GGUF: codecs that encode and store the blocks of a tensor type.
+std::vector<std::string> formats_for_gguf(const CodecRegistry& codecs) {
+  std::vector<std::string> names;
+  for (const Codec* codec : codecs.all())
+    if (codec->info().encodes && gguf_type_of_codec(codec->info().id()) != nullptr)
+      names.push_back(CodecRegistry::short_name(codec->info()));
+  return names;
+}
+
+}  // namespace
+
+std::optional<WeightFault> format_fault(const std::string& format, SourcePlace place,
+                                        OutputKind output, const CodecRegistry& codecs) {
+  if (output != OutputKind::gguf || format == kKeep) return std::nullopt;
+  if (gguf_type_of_codec(format) != nullptr) return std::nullopt;
+  WeightFault fault{place, {.what = "GGUF has no tensor type for a codec"}};
+  fault.problem.field = short_format(format, codecs);
+  fault.problem.want =
+      fmt::format("one of {}, or {}", fmt::join(formats_for_gguf(codecs), ", "), kKeep);
+  fault.problem.hint = "give these weights one of those for GGUF, or pack an artifact";
+  return fault;
+}
+
+std::optional<WeightFault> form_fault(const SetResolution& set, OutputKind output,
+                                      const WeightResolution& weight) {
+  if (output != OutputKind::gguf || weight.form.compress.method == Compression::none)
+    return std::nullopt;
+  const auto& decisions = set.common.decisions;
+  const auto compress =
+      std::find_if(decisions.begin(), decisions.end(),
+                   [](const KeyDecision& each) { return each.key == "form.compress"; });
+  if (compress == decisions.end()) return std::nullopt;
+  WeightFault fault{compress->place, {.what = "GGUF holds no compressed weights"}};
+  fault.problem.field = "form.compress";
+  fault.problem.found = fmt::format("compress = \"{}\"{}", compress->value,
+                                    compress->given ? " by the command line (--compress)" : "");
+  fault.problem.hint =
+      "set compress = \"none\" for these weights; a file that extends this one can, for GGUF alone";
+  return fault;
+}
+
+}  // namespace synps

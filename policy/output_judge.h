@@ -1,0 +1,23 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "policy_document.h"
+#include "policy_resolver.h"
+#include "synps/output_kind.h"
+#include "weight_judge.h"
+
+namespace synps {
+
+/// Why a file of this kind has no room for a `format` that the policy at `place` names. Artifacts
+/// hold every format.
+std::optional<WeightFault> format_fault(const std::string& format, SourcePlace place,
+                                        OutputKind output, const CodecRegistry& codecs);
+
+/// What the policies ask of a weight's form, and a file of this kind cannot hold. Artifacts hold
+/// every form.
+std::optional<WeightFault> form_fault(const SetResolution& set, OutputKind output,
+                                      const WeightResolution& weight);
+
+}  // namespace synps
