@@ -54,7 +54,7 @@ struct ThreadPool::Impl {
     }
   };
 
-  std::mutex busy;  ///< held by whoever runs a job
+  std::atomic<bool> busy = false;  ///< somebody runs a job; no mutex, for its owner asks too
   std::mutex mutex;
   std::condition_variable work_came;
   std::condition_variable work_ended;
@@ -134,14 +134,15 @@ unsigned ThreadPool::workers() const noexcept {
 
 void ThreadPool::run(std::uint64_t units, Task task) {
   Impl::Job job{task, units};
-  const std::unique_lock turn(impl_->busy, std::try_to_lock);
-  if (!turn.owns_lock() || units < 2 || impl_->threads.empty()) {
+  const bool alone = units < 2 || impl_->threads.empty();
+  if (alone || impl_->busy.exchange(true, std::memory_order_acquire)) {
     job.work();
     return;
   }
   impl_->begin(job);
   job.work();
   impl_->end();
+  impl_->busy.store(false, std::memory_order_release);
 }
 
 }  // namespace synps

@@ -278,6 +278,32 @@ TEST_CASE("calls with the wrong sizes are refused") {
   CHECK_NOTHROW(matvec_q8(integers, sample.view(), rounded.view(), y, serial));
 }
 
+TEST_CASE("which weights may be rows8") {
+  const auto can = [](const char* codec, Shape shape) {
+    return can_be_rows8(*builtin_registry().resolve(codec), make_weight(std::move(shape)));
+  };
+  CHECK(can("q8_0", {8, 64}));
+  CHECK(can("q4_0", {13, 64}));
+  CHECK(can("ternary", {8, 129}));
+  CHECK(can("ternary:tq2_0", {8, 512}));
+  CHECK_FALSE(can("q8_0", {7, 64}));      // no group of eight rows
+  CHECK_FALSE(can("q8_0", {8, 32}));      // one block a row
+  CHECK_FALSE(can("ternary", {8, 128}));  // likewise
+  CHECK_FALSE(can("q8_0", {2, 8, 64}));   // no matrix
+  CHECK_FALSE(can("q8_0", {512}));
+  CHECK_FALSE(can("q8_0", {8, 0}));
+  CHECK_FALSE(can("f16", {8, 64}));
+  CHECK_FALSE(can("ternary:planes", {8, 512}));
+  for (const Codec* codec : builtin_registry().all())
+    for (const std::uint64_t columns : {256u, 512u, 1280u}) {
+      CAPTURE(codec->info().id());
+      const Weight weight = make_weight({8, columns});
+      for (std::size_t c = 0; c < codec->components(weight).size(); ++c)
+        if (const std::uint64_t block = codec->block_bytes(c); block != 0)
+          CHECK(codec->row_bytes(c, columns) % block == 0);
+    }
+}
+
 TEST_CASE("a matrix without columns gives zeros, without rows nothing") {
   const KernelRegistry kernels = make_builtin_kernel_registry();
   for (const Kernel& kernel : kernels.all()) {
