@@ -142,52 +142,84 @@ HWY_INLINE void add_tile(const float* w, std::size_t count, const float* x, std:
   for (std::size_t v = 0; v < kCount; ++v) store_chains(sums[v], chains[v]);
 }
 
-/// One row times up to kShared vectors, y[v × rows].
-template <class Format>
-HWY_INLINE void matmul_row(const StoredRows<Format>& rows, std::uint64_t r, const KernelCall& call,
-                           std::size_t vectors, const float* x, float* y) {
-  constexpr std::size_t kTile = kDecoded / Format::kElements;
-  const std::size_t columns = call.weights->columns;
-  const std::size_t stride = rows.stride(r);
-  const std::size_t blocks = columns / Format::kElements;
-  const Block<Format> block(rows.row_scale(r));
-  const std::byte* in = rows.row(r);
-  float chains[kShared][kChains] = {};
-  float values[kDecoded];
-  for (std::size_t b = 0; b < blocks; b += kTile) {
-    const std::size_t count = std::min(kTile, blocks - b);
+/// Rows that are done together, times up to kShared vectors: the chains of each of them.
+template <class Format, std::size_t kRows>
+class MatmulRows {
+ public:
+  MatmulRows(const StoredRows<Format>& rows, const KernelCall& call, std::uint64_t first_vector)
+      : rows_(rows),
+        columns_(call.weights->columns),
+        vectors_(std::min<std::uint64_t>(kShared, call.vectors - first_vector)),
+        x_(call.x + first_vector * columns_),
+        y_(call.y + first_vector * call.weights->rows),
+        y_stride_(call.weights->rows) {}
+
+  /// Rows [first, first + kRows), tile by tile, so that memory is read in sequence.
+  HWY_INLINE void run(std::uint64_t first) {
+    constexpr std::size_t kTile = kDecoded / Format::kElements;
+    const std::size_t blocks = columns_ / Format::kElements;
+    std::memset(chains_, 0, sizeof chains_);
+    for (std::size_t b = 0; b < blocks; b += kTile)
+      for (std::size_t r = 0; r < kRows; ++r) add(first + r, r, b, std::min(kTile, blocks - b));
+    for (std::size_t r = 0; r < kRows; ++r) finish(first + r, r, blocks);
+  }
+
+ private:
+  /// Adds blocks [b, b + count) of a row.
+  HWY_INLINE void add(std::uint64_t row, std::size_t r, std::size_t b, std::size_t count) {
+    const std::size_t stride = rows_.stride(row);
+    const Block<Format> block(rows_.row_scale(row));
+    const std::byte* in = rows_.row(row) + b * stride;
+    const std::size_t ahead = kRows == 1 ? kAhead : kDecoded / Format::kElements * stride;
+    float values[kDecoded];
     for (std::size_t i = 0; i < count; ++i, in += stride) {
-      prefetch_ahead<Format::kBytes>(in);
+      prefetch_ahead<Format::kBytes>(in, ahead);
       block.each(in, StoreWeights{values + i * Format::kElements});
     }
-    const float* from = x + b * Format::kElements;
+    const std::size_t elements = count * Format::kElements;
+    const float* x = x_ + b * Format::kElements;
     std::size_t v = 0;
-    for (; v + kTogether <= vectors; v += kTogether)
-      add_tile<kTogether>(values, count * Format::kElements, from + v * columns, columns,
-                          chains + v);
-    for (; v < vectors; ++v)
-      add_tile<1>(values, count * Format::kElements, from + v * columns, columns, chains + v);
+    for (; v + kTogether <= vectors_; v += kTogether)
+      add_tile<kTogether>(values, elements, x + v * columns_, columns_, chains_[r] + v);
+    for (; v < vectors_; ++v)
+      add_tile<1>(values, elements, x + v * columns_, columns_, chains_[r] + v);
   }
-  const std::size_t done = blocks * Format::kElements;
-  const std::size_t rest = columns - done;
-  if (rest > 0) Format::decode(in, rest, rows.row_scale(r), values);
-  for (std::size_t v = 0; v < vectors; ++v) {
-    Chains of_vector = load_chains(chains[v]);
-    if (rest > 0) add_values(values, x + v * columns + done, rest, of_vector);
-    y[v * call.weights->rows] = reduce(of_vector);
+
+  HWY_INLINE void finish(std::uint64_t row, std::size_t r, std::size_t blocks) {
+    const std::size_t done = blocks * Format::kElements;
+    const std::size_t rest = columns_ - done;
+    float values[Format::kElements];
+    if (rest > 0)
+      Format::decode(rows_.row(row) + blocks * rows_.stride(row), rest, rows_.row_scale(row),
+                     values);
+    for (std::size_t v = 0; v < vectors_; ++v) {
+      Chains chains = load_chains(chains_[r][v]);
+      if (rest > 0) add_values(values, x_ + v * columns_ + done, rest, chains);
+      y_[v * y_stride_ + row] = reduce(chains);
+    }
   }
-}
+
+  const StoredRows<Format>& rows_;
+  std::size_t columns_;
+  std::size_t vectors_;
+  const float* x_;
+  float* y_;
+  std::size_t y_stride_;
+  float chains_[kRows][kShared][kChains];
+};
 
 template <class Format, bool kRows8>
 void matmul_rows(const KernelCall& call) {
   if (call.vectors == 1) return matvec_rows<Format, kRows8>(call);
   const StoredRows<Format> rows(*call.weights, kRows8);
   for (std::uint64_t v = 0; v < call.vectors; v += kShared) {
-    const auto vectors =
-        static_cast<std::size_t>(std::min<std::uint64_t>(kShared, call.vectors - v));
-    for (std::uint64_t r = call.first_row; r < call.end_row; ++r)
-      matmul_row<Format>(rows, r, call, vectors, call.x + v * call.weights->columns,
-                         call.y + v * call.weights->rows + r);
+    std::uint64_t r = call.first_row;
+    if constexpr (kRows8) {
+      MatmulRows<Format, 8> group(rows, call, v);
+      for (; r < std::min(call.end_row, rows.grouped()); r += 8) group.run(r);
+    }
+    MatmulRows<Format, 1> row(rows, call, v);
+    for (; r < call.end_row; ++r) row.run(r);
   }
 }
 
