@@ -32,14 +32,22 @@ void matmul_rows(const KernelCall& call) {
 
 #else
 
-/// Adds `count` blocks that lie `stride` bytes apart. Asks for what lies `ahead` bytes after them.
+/// Where memory is asked for ahead of its use. No pointer, for it may lie beyond the matrix.
+using Ahead = std::uintptr_t;
+
+HWY_INLINE Ahead ahead_of(const std::byte* in, std::size_t distance) {
+  return reinterpret_cast<Ahead>(in) + distance;
+}
+
+/// Adds `count` blocks that lie `stride` bytes apart. Meanwhile asks for as many bytes from `ahead`
+/// on.
 template <class Format>
-HWY_INLINE void add_blocks(const std::byte* in, std::size_t stride, std::size_t count,
-                           std::size_t ahead, const Block<Format>& block, const float* x,
-                           Chains& chains) {
+HWY_INLINE void add_blocks(const std::byte* in, std::size_t stride, std::size_t count, Ahead ahead,
+                           const Block<Format>& block, const float* x, Chains& chains) {
   Chains sums = chains;
   for (std::size_t b = 0; b < count; ++b, in += stride, x += Format::kElements) {
-    prefetch_ahead<Format::kBytes>(in, ahead);
+    prefetch_ahead<Format::kBytes>(reinterpret_cast<const void*>(ahead), 0);
+    ahead += Format::kBytes;
     block.each(in, AddProducts{x, sums});
   }
   chains = sums;
@@ -65,7 +73,7 @@ HWY_INLINE void matvec_row(const StoredRows<Format>& rows, std::uint64_t r, std:
   const std::size_t blocks = columns / Format::kElements;
   const float row_scale = rows.row_scale(r);
   Chains chains = zero_chains();
-  add_blocks<Format>(in, stride, blocks, kAhead, Block<Format>(row_scale), x, chains);
+  add_blocks<Format>(in, stride, blocks, ahead_of(in, kAhead), Block<Format>(row_scale), x, chains);
   if constexpr (Format::kPadded) {
     const std::size_t done = blocks * Format::kElements;
     if (done < columns)
@@ -88,7 +96,11 @@ HWY_INLINE void matvec_group(const StoredRows<Format>& rows, std::uint64_t first
     const std::size_t count = std::min(kTile, blocks - b);
     for (std::size_t r = 0; r < 8; ++r) {
       Chains of_row = load_chains(chains[r]);
-      add_blocks<Format>(in + b * kStride + r * Format::kBytes, kStride, count, kTile * kStride,
+      // In sequence, and a little more than a tile ahead: the first row needs lines of the whole
+      // next tile soon.
+      const std::size_t part = b * kStride + r * count * Format::kBytes;
+      add_blocks<Format>(in + b * kStride + r * Format::kBytes, kStride, count,
+                         ahead_of(in, part + kTile * kStride + 1024),
                          Block<Format>(rows.row_scale(first + r)), x + b * Format::kElements,
                          of_row);
       store_chains(of_row, chains[r]);
@@ -170,10 +182,11 @@ class MatmulRows {
     const std::size_t stride = rows_.stride(row);
     const Block<Format> block(rows_.row_scale(row));
     const std::byte* in = rows_.row(row) + b * stride;
-    const std::size_t ahead = kRows == 1 ? kAhead : kDecoded / Format::kElements * stride;
+    Ahead ahead = ahead_of(in, kRows == 1 ? kAhead : kDecoded / Format::kElements * stride);
     float values[kDecoded];
     for (std::size_t i = 0; i < count; ++i, in += stride) {
-      prefetch_ahead<Format::kBytes>(in, ahead);
+      prefetch_ahead<Format::kBytes>(reinterpret_cast<const void*>(ahead), 0);
+      ahead += stride;
       block.each(in, StoreWeights{values + i * Format::kElements});
     }
     const std::size_t elements = count * Format::kElements;

@@ -39,9 +39,11 @@ using simd::HWY_NAMESPACE::VI32;
 inline constexpr std::size_t kQ8Vectors = kQ8Chains / kLanes;
 
 struct Q8Sums {
+  HWY_INLINE Q8Sums() {}
   VI32 v[kQ8Vectors];
 };
 struct Q8Vector {
+  HWY_INLINE Q8Vector() {}
   VF32 v[kQ8Vectors];
 };
 
@@ -77,7 +79,9 @@ HWY_INLINE __m256i load256(const void* from) {
   return _mm256_loadu_si256(static_cast<const __m256i*>(from));
 }
 HWY_INLINE Q8Sums sum_pairs(__m256i pairs) {
-  return {{VI32{_mm256_madd_epi16(pairs, _mm256_set1_epi16(1))}}};
+  Q8Sums sums;
+  sums.v[0] = VI32{_mm256_madd_epi16(pairs, _mm256_set1_epi16(1))};
+  return sums;
 }
 
 // Products of unsigned and signed bytes, two and two: none of them reaches 2^15, where the
@@ -144,7 +148,10 @@ HWY_INLINE VI8 less(VU8 codes, std::uint8_t offset) {
 
 HWY_INLINE Q8Sums integer_products(const Q8Rows*, const std::byte* in, const Q8Block& x) {
   const auto* w = as<std::int8_t>(in + 2);
-  return {{quads(load_x(w), load_x(x.codes)), quads(load_x(w + 16), load_x(x.codes + 16))}};
+  Q8Sums sums;
+  sums.v[0] = quads(load_x(w), load_x(x.codes));
+  sums.v[1] = quads(load_x(w + 16), load_x(x.codes + 16));
+  return sums;
 }
 
 HWY_INLINE Q8Sums integer_products(const Q4Rows*, const std::byte* in, const Q8Block& x) {
@@ -152,7 +159,10 @@ HWY_INLINE Q8Sums integer_products(const Q4Rows*, const std::byte* in, const Q8B
   const auto bytes = hn::LoadU(d, as<std::uint8_t>(in + 2));
   const auto low = less(hn::And(bytes, hn::Set(d, std::uint8_t{15})), 8);
   const auto high = less(hn::ShiftRight<4>(bytes), 8);
-  return {{quads(low, load_x(x.codes)), quads(high, load_x(x.codes + 16))}};
+  Q8Sums sums;
+  sums.v[0] = quads(low, load_x(x.codes));
+  sums.v[1] = quads(high, load_x(x.codes + 16));
+  return sums;
 }
 
 template <int kShift>
@@ -175,7 +185,8 @@ HWY_INLINE void add_group(const std::byte* in, const std::int8_t* x, Q8Sums& sum
 
 HWY_INLINE Q8Sums ternary_products(const std::byte* first, const std::byte* second,
                                    const Q8Block& x) {
-  Q8Sums sums{{hn::Zero(hn::DFromV<VI32>()), hn::Zero(hn::DFromV<VI32>())}};
+  Q8Sums sums;
+  sums.v[0] = sums.v[1] = hn::Zero(hn::DFromV<VI32>());
   add_group(first, x.codes, sums);
   if (second != nullptr) add_group(second, x.codes + kGroupElements, sums);
   return sums;
@@ -227,10 +238,10 @@ HWY_INLINE void q8_rows(const std::byte* in, std::size_t apart, std::size_t stri
     const std::size_t k = b / Step::kBlocks;
     const Q8Block block{x.codes + k * Format::kActivationBlock, x.sums + k * kPairSums};
     const auto x_scale = hn::Set(F32(), x.scales[k]);
+    prefetch_ahead<Format::kBytes * Step::kBlocks * kCount>(in);  // the rows' blocks are adjacent
     SYNPS_UNROLL
     for (std::size_t r = 0; r < kCount; ++r) {
       const std::byte* from = in + r * apart;
-      prefetch_ahead<Format::kBytes * Step::kBlocks>(from);
       const Q8Sums sums = Step::products(from, stride, whole, block);
       add_scaled(sums, hn::Mul(Step::scale(from, row_scales[r]), x_scale), chains[r]);
     }

@@ -45,6 +45,7 @@ inline constexpr std::size_t kWide = hn::MaxLanes(Wide());
 inline constexpr std::size_t kVectors = kChains / kWide;  ///< 2, 4 or 8
 
 struct Chains {
+  HWY_INLINE Chains() {}  // one that a compiler adds lacks the target's instructions
   VWide v[kVectors];
 };
 
