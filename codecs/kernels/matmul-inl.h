@@ -53,6 +53,24 @@ HWY_INLINE void add_blocks(const std::byte* in, std::size_t stride, std::size_t 
   chains = sums;
 }
 
+/// The same for two rows of a group, the blocks of the second beside those of the first: one has
+/// work where the other waits for its chains.
+template <class Format>
+HWY_INLINE void add_two_rows(const std::byte* in, std::size_t count, Ahead ahead,
+                             const Block<Format> (&rows)[2], const float* x,
+                             float (*chains)[kChains]) {
+  Chains first = load_chains(chains[0]);
+  Chains second = load_chains(chains[1]);
+  for (std::size_t b = 0; b < count; ++b, in += 8 * Format::kBytes, x += Format::kElements) {
+    prefetch_ahead<2 * Format::kBytes>(reinterpret_cast<const void*>(ahead), 0);
+    ahead += 2 * Format::kBytes;
+    rows[0].each(in, AddProducts{x, first});
+    rows[1].each(in + Format::kBytes, AddProducts{x, second});
+  }
+  store_chains(first, chains[0]);
+  store_chains(second, chains[1]);
+}
+
 /// Adds the first `count` elements of a block.
 template <class Format>
 HWY_INLINE void add_part(const std::byte* in, std::size_t count, float row_scale, const float* x,
@@ -87,23 +105,22 @@ HWY_INLINE void matvec_row(const StoredRows<Format>& rows, std::uint64_t r, std:
 template <class Format>
 HWY_INLINE void matvec_group(const StoredRows<Format>& rows, std::uint64_t first,
                              std::size_t columns, const float* x, float* y) {
-  constexpr std::size_t kTile = 1024 / Format::kElements;
   constexpr std::size_t kStride = 8 * Format::kBytes;
+  constexpr std::size_t kTile = 1024 / Format::kElements;
   const std::byte* in = rows.row(first);
   const std::size_t blocks = columns / Format::kElements;
   float chains[8][kChains] = {};
   for (std::size_t b = 0; b < blocks; b += kTile) {
     const std::size_t count = std::min(kTile, blocks - b);
-    for (std::size_t r = 0; r < 8; ++r) {
-      Chains of_row = load_chains(chains[r]);
-      // In sequence, and a little more than a tile ahead: the first row needs lines of the whole
+    for (std::size_t r = 0; r < 8; r += 2) {
+      // In sequence, and a little more than a tile ahead: the first rows need lines of the whole
       // next tile soon.
       const std::size_t part = b * kStride + r * count * Format::kBytes;
-      add_blocks<Format>(in + b * kStride + r * Format::kBytes, kStride, count,
-                         ahead_of(in, part + kTile * kStride + 1024),
-                         Block<Format>(rows.row_scale(first + r)), x + b * Format::kElements,
-                         of_row);
-      store_chains(of_row, chains[r]);
+      const Block<Format> two[2] = {Block<Format>(rows.row_scale(first + r)),
+                                    Block<Format>(rows.row_scale(first + r + 1))};
+      add_two_rows<Format>(in + b * kStride + r * Format::kBytes, count,
+                           ahead_of(in, part + kTile * kStride + 1024), two,
+                           x + b * Format::kElements, chains + r);
     }
   }
   const std::size_t done = blocks * Format::kElements;

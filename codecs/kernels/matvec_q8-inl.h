@@ -230,6 +230,7 @@ template <class Format, std::size_t kCount>
 HWY_INLINE void q8_rows(const std::byte* in, std::size_t apart, std::size_t stride,
                         const float* row_scales, const ActivationView& x, float* y) {
   using Step = Q8Step<Format>;
+  constexpr std::size_t kStepBytes = Step::kBlocks * Format::kBytes;
   const std::size_t blocks = StoredRows<Format>::row_bytes(x.columns) / Format::kBytes;
   Q8Vector chains[kCount];
   SYNPS_UNROLL
@@ -238,10 +239,11 @@ HWY_INLINE void q8_rows(const std::byte* in, std::size_t apart, std::size_t stri
     const std::size_t k = b / Step::kBlocks;
     const Q8Block block{x.codes + k * Format::kActivationBlock, x.sums + k * kPairSums};
     const auto x_scale = hn::Set(F32(), x.scales[k]);
-    prefetch_ahead<Format::kBytes * Step::kBlocks * kCount>(in);  // the rows' blocks are adjacent
     SYNPS_UNROLL
     for (std::size_t r = 0; r < kCount; ++r) {
       const std::byte* from = in + r * apart;
+      // What the rows need together lies together: each asks for a part of it.
+      prefetch_ahead<kCount == 1 ? kStepBytes : 1>(in + r * kStepBytes);
       const Q8Sums sums = Step::products(from, stride, whole, block);
       add_scaled(sums, hn::Mul(Step::scale(from, row_scales[r]), x_scale), chains[r]);
     }
