@@ -158,13 +158,15 @@ HWY_INLINE void add_tile(const float* w, std::size_t count, const float* x, std:
   Chains sums[kCount];
   SYNPS_UNROLL
   for (std::size_t v = 0; v < kCount; ++v) sums[v] = load_chains(chains[v]);
-  for (std::size_t i = 0; i < count; i += kChains) SYNPS_UNROLL
-  for (std::size_t j = 0; j < kVectors; ++j) {
-    const auto weights = hn::LoadU(Wide(), w + i + j * kWide);
+  for (std::size_t i = 0; i < count; i += kChains) {
     SYNPS_UNROLL
-    for (std::size_t v = 0; v < kCount; ++v) {
-      const auto with = hn::LoadU(Wide(), x + v * columns + i + j * kWide);
-      sums[v].v[j] = hn::MulAdd(weights, with, sums[v].v[j]);
+    for (std::size_t j = 0; j < kVectors; ++j) {
+      const auto weights = hn::LoadU(Wide(), w + i + j * kWide);
+      SYNPS_UNROLL
+      for (std::size_t v = 0; v < kCount; ++v) {
+        const auto with = hn::LoadU(Wide(), x + v * columns + i + j * kWide);
+        sums[v].v[j] = hn::MulAdd(weights, with, sums[v].v[j]);
+      }
     }
   }
   SYNPS_UNROLL

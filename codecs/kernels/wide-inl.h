@@ -67,9 +67,8 @@ HWY_INLINE Chains zero_chains() {
 }
 
 HWY_INLINE float reduce(Chains chains) {
-  SYNPS_UNROLL
-  for (std::size_t half = kVectors / 2; half > 0; half /= 2) SYNPS_UNROLL
-  for (std::size_t j = 0; j < half; ++j) chains.v[j] = hn::Add(chains.v[j], chains.v[j + half]);
+  for (std::size_t half = kVectors / 2; half > 0; half /= 2)
+    for (std::size_t k = 0; k < half; ++k) chains.v[k] = hn::Add(chains.v[k], chains.v[k + half]);
   float last[kWide];
   hn::StoreU(chains.v[0], Wide(), last);
   return reduce_chains<kWide>(last);
