@@ -197,7 +197,7 @@ std::string shard_name(const std::string& name, std::uint64_t number, std::uint6
 }
 
 std::string shard_index_name(const std::string& name) {
-  return name + ".index.json";
+  return name + std::string(kShardIndexEnd);
 }
 
 bool is_shard_name(std::string_view file, std::string_view name) {
