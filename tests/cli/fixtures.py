@@ -426,6 +426,9 @@ def fill(folder):
     )
     write_gguf(join("tiny.gguf"))
     write_llama_gguf(join("llama.gguf"))
+    os.mkdir(join("parts"))
+    with open(join("config.json"), "w", encoding="utf-8") as file:
+        file.write('{"architectures": ["LlamaForCausalLM"]}\n')
     write_safetensors(join("fp8.safetensors"), fp8_tensors())
     misfit = ("model.layers.0.mlp.gate_proj.weight_scale", "F32", [160], [1] * 160)
     gate = ("model.layers.0.mlp.gate_proj.weight", "F8_E4M3", [64, 160], [1] * 64 * 160)
