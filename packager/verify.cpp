@@ -48,16 +48,23 @@ std::vector<bool> folded_scales(const Checkpoint& checkpoint, const ArtifactSet&
   return folded;
 }
 
+struct LackingWeight {
+  const Weight* weight = nullptr;
+  const std::string* file = nullptr;  ///< that has it, or should have it
+};
+
 /// Weights that one side lacks: a problem each, or one for all when they are many.
-void add_lacking(const std::string& file, const std::vector<const Weight*>& lacking, std::size_t of,
-                 const char* one, const char* many, std::vector<Problem>& problems) {
+void add_lacking(const std::string& artifact, const std::vector<LackingWeight>& lacking,
+                 std::size_t of, const char* one, const char* many,
+                 std::vector<Problem>& problems) {
   if (lacking.size() <= kToldSingly) {
-    for (const Weight* weight : lacking) problems.push_back(weight_problem(file, *weight, one));
+    for (const LackingWeight& each : lacking)
+      problems.push_back(weight_problem(*each.file, *each.weight, one));
     return;
   }
-  Problem problem{.code = ErrorCode::artifact, .file = file, .what = many};
+  Problem problem{.code = ErrorCode::artifact, .file = artifact, .what = many};
   problem.found =
-      fmt::format("{} of {}, such as {}", lacking.size(), of, quote(lacking.front()->path));
+      fmt::format("{} of {}, such as {}", lacking.size(), of, quote(lacking.front().weight->path));
   problems.push_back(std::move(problem));
 }
 
@@ -78,8 +85,8 @@ std::optional<Problem> part_of_several(const ArtifactSet& artifact, std::size_t 
 std::vector<WeightPair> pair_weights(const Checkpoint& checkpoint, const ArtifactSet& artifact,
                                      std::vector<Problem>& problems) {
   std::vector<WeightPair> pairs;
-  std::vector<const Weight*> only_in_source;
-  std::vector<const Weight*> only_in_artifact;
+  std::vector<LackingWeight> only_in_source;
+  std::vector<LackingWeight> only_in_artifact;
   const std::vector<SourceTensor>& tensors = checkpoint.tensors();
   const std::vector<StoredWeight>& weights = artifact.index().weights;
   const std::vector<bool> folded = folded_scales(checkpoint, artifact);
@@ -97,9 +104,10 @@ std::vector<WeightPair> pair_weights(const Checkpoint& checkpoint, const Artifac
     const bool only_stored =
         !only_source && (t == tensors.size() || weights[w].weight.path < tensors[t].weight.path);
     if (only_source) {
-      only_in_source.push_back(&tensors[t++].weight);
+      only_in_source.push_back({&tensors[t++].weight, &artifact.path()});
     } else if (only_stored) {
-      only_in_artifact.push_back(&weights[w++].weight);
+      only_in_artifact.push_back({&weights[w].weight, &artifact.file_of(w).path()});
+      ++w;
     } else {
       pairs.push_back({&tensors[t++], &weights[w], &artifact.file_of(w)});
       ++w;
