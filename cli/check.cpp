@@ -1,6 +1,7 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
@@ -38,12 +39,12 @@ struct Options {
   bool json = false;
 };
 
-std::optional<Checkpoint> open_if_named(const Options& options) {
+std::optional<Checkpoint> open_if_named(const Options& options, OutputKind kind) {
   if (options.checkpoint.empty()) return std::nullopt;
   if (is_artifact(options.checkpoint))
     throw usage_error(quote(options.checkpoint) + " is an artifact, whose policy is decided",
                       "name the checkpoint; `synps verify` checks artifacts");
-  return open_checkpoint(options.checkpoint);
+  return open_checkpoint(options.checkpoint, kind);
 }
 
 PolicyCheck checked(const std::string& file, const CodecRegistry& codecs,
@@ -63,9 +64,8 @@ PolicyCheck checked(const std::string& file, const CodecRegistry& codecs,
 
 int run(const Options& options) {
   const std::string file = policy_file(options.policy);
-  const std::optional<Checkpoint> checkpoint = open_if_named(options);
   const OutputKind kind = output_kind(options.to);
-  if (checkpoint) check_output_kind(*checkpoint, kind);
+  const std::optional<Checkpoint> checkpoint = open_if_named(options, kind);
   const CodecRegistry codecs = registry_with(options.packages);
   std::vector<WeightFacts> weights;
   if (checkpoint) weights = weight_facts(*checkpoint);
@@ -77,8 +77,17 @@ int run(const Options& options) {
   report.check = &check;
   std::optional<Plan> plan;
   if (checkpoint && check.policy) {
-    report.weights = weights.size();
+    const auto is_weight = [&](const WeightFacts& facts) {
+      return kind == OutputKind::artifact || !is_key_value_encoding(facts.encoding);
+    };
+    report.weights =
+        static_cast<std::uint64_t>(std::count_if(weights.begin(), weights.end(), is_weight));
     report.encodings = source_encodings(weights, check);
+    if (kind == OutputKind::gguf)  // arrays are key-values again
+      report.encodings.erase(
+          std::remove_if(report.encodings.begin(), report.encodings.end(),
+                         [](const auto& each) { return is_key_value_encoding(each.name); }),
+          report.encodings.end());
     report.fallbacks = fallback_groups(weights, check);
     if (check.problems.empty()) {
       // What only the layout finds is the checkpoint's fault, such as names that collide.

@@ -9,6 +9,7 @@
 #include "starter_hints.h"
 #include "starter_summary.h"
 #include "synps/error.h"
+#include "synps/output_kind.h"
 #include "text.h"
 
 namespace synps::cli {
@@ -101,8 +102,13 @@ void Writer::add_head(const std::string& checkpoint) {
       "#\n"
       "#     synps check CHECKPOINT -p synps.toml\n"
       "#     synps plan CHECKPOINT -p synps.toml\n"
-      "#     synps pack CHECKPOINT -p synps.toml -o model.synps\n"
-      "#\n";
+      "#     synps pack CHECKPOINT -p synps.toml -o model.synps\n";
+  if (is_gguf_name(checkpoint))
+    out_ +=
+        "#\n# or, for a GGUF file:\n#\n"
+        "#     synps plan CHECKPOINT -p synps.toml --to gguf\n"
+        "#     synps pack CHECKPOINT -p synps.toml -o model.gguf\n";
+  out_ += "#\n";
   out_ += comment(
       "docs/policy.md explains the language, `synps codecs` lists the formats. A pattern covers "
       "the "

@@ -12,6 +12,7 @@
 #include "synps/checked.h"
 #include "synps/error.h"
 #include "synps/json_writer.h"
+#include "synps/shard_name.h"
 
 namespace synps {
 namespace {
@@ -211,6 +212,24 @@ bool is_shard_name(std::string_view file, std::string_view name) {
   return middle.front() == '-' && is_number(middle.substr(1, kNumberDigits)) &&
          middle.substr(1 + kNumberDigits, kOf.size()) == kOf &&
          is_number(middle.substr(1 + kNumberDigits + kOf.size()));
+}
+
+std::optional<ShardName> parse_shard_name(std::string_view path) {
+  constexpr std::string_view kOf = "-of-";
+  constexpr std::size_t kNumbers = 1 + kNumberDigits + kOf.size() + kNumberDigits;
+  const std::string_view file = path.substr(path.rfind('/') + 1);
+  const std::size_t stem = split(file).stem.size();
+  if (stem < kNumbers) return std::nullopt;
+  ShardName name;
+  name.artifact = std::string(file.substr(0, stem - kNumbers)) + std::string(file.substr(stem));
+  if (!is_shard_name(file, name.artifact)) return std::nullopt;
+  const std::string_view numbers = file.substr(stem - kNumbers + 1, kNumbers - 1);
+  for (const char digit : numbers.substr(0, kNumberDigits))
+    name.number = 10 * name.number + static_cast<std::uint64_t>(digit - '0');
+  for (const char digit : numbers.substr(kNumberDigits + kOf.size()))
+    name.count = 10 * name.count + static_cast<std::uint64_t>(digit - '0');
+  if (name.number == 0 || name.number > name.count) return std::nullopt;
+  return name;
 }
 
 void ArtifactShards::add(std::string file, const Digest& digest, const ArtifactIndex& index) {

@@ -9,8 +9,8 @@
 #include <span>
 #include <tuple>
 
-#include "checkpoint_kind.h"
 #include "json_document.h"
+#include "synps/file_kind.h"
 
 namespace synps {
 namespace {
@@ -149,7 +149,7 @@ ShardIndex read_shard_index(const InputFile& file, ShardIndexProblems& problems)
   if (file.size() != 0 && text.data() == nullptr) throw std::bad_alloc();
   file.read(0, std::as_writable_bytes(std::span(text.data(), text.size())));
   const std::string_view head = std::string_view(text.data(), text.size()).substr(0, kKindBytes);
-  refuse_other_kinds(head, file.path(), "a shard index");
+  refuse_other_kinds(head, file.path(), {.name = "a shard index", .json = true});
   return parse(std::move(text), file.path(), problems);
 }
 
