@@ -54,15 +54,16 @@ struct Matched {
 void say_why_unneeded(const Matched& matched, Problem& problem) {
   constexpr const char* kScales = "a scale goes with its weight: say it of that";
   constexpr const char* kOthers = "weights that are no floats are kept as stored";
-  problem.what = "the key changes nothing: its pattern matches only ";
   if (!matched.scales) {
-    problem.what += "weights that are no floats";
+    problem.what = "the key changes nothing: its pattern matches only weights that are no floats";
     problem.hint = kOthers;
   } else if (!matched.others) {
-    problem.what += "scales of weights";
+    problem.what = "the key changes nothing: its pattern matches only scales of weights";
     problem.hint = kScales;
   } else {
-    problem.what += "scales of weights, and weights that are no floats";
+    problem.what =
+        "the key changes nothing: its pattern matches only scales of weights, and weights that are "
+        "no floats";
     problem.hint = fmt::format("{}; {}", kScales, kOthers);
   }
 }
