@@ -263,7 +263,7 @@ TEST_CASE("8-bit floats without a scale are warned of where others have one") {
   CHECK(warnings(model(), scheme("*", "keep")).empty());
   CHECK(warnings(model(), scheme("*", "f16") + scheme("c.weight", "keep")).empty());
   SafetensorsBuilder builder = model();
-  builder.add("d.weight", DType::f8_e5m2, {4, 32}, std::string(4 * 32, '\x41'));
+  builder.add("d.weight", DType::f8_e4m3, {4, 32}, std::string(4 * 32, '\x41'));
   CHECK(warnings(builder, scheme("*", "f16")).at(0).what.find("2 weights, such as 'c.weight'") !=
         std::string::npos);
   // Where none has a scale, none is missing.
