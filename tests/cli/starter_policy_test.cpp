@@ -166,6 +166,8 @@ TEST_CASE("every preset gives each family a policy that resolves and does what i
         const std::string_view wanted = table ? preset.tables : preset.matrices;
         if (!is_large(role) || builtin_registry().for_dtype(weight.dtype) == nullptr)
           CHECK(format == "keep");
+        else if (weight.dtype == DType::f8_e4m3 && wanted == "q8_0")
+          CHECK(format == "keep");  // which would take more bits than it has
         else if (weight.shape.columns() % 32 == 0 || wanted == "f16")
           CHECK(format == wanted);
         else
