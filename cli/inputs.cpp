@@ -234,6 +234,7 @@ void log_warnings(const Plan& plan) {
   for (const auto& [warning, weights] : paths)
     spdlog::warn("{}, such as {}: {}", counted(weights.size(), "weight"), quote(*weights.front()),
                  escape_for_display(warning));
+  for (const Problem& problem : plan.warnings) spdlog::warn("{}", to_string(problem));
 }
 
 FileIdentity identity_of(const std::string& path) {

@@ -10,7 +10,7 @@ namespace synps {
 /// Items of a file in several files: how many each of them holds.
 struct ShardCut {
   std::size_t items = 0;
-  std::uint64_t limit = 0;  ///< bytes that a file has at most, unless it holds one item alone
+  std::uint64_t limit = 0;     ///< bytes that a file has at most, unless it holds one item alone
   std::size_t most_files = 0;  ///< after so many, and one more, the cut ends: there are too many
   /// Bytes of an item: no more than it adds to a file.
   std::function<std::uint64_t(std::size_t item)> item_bytes;

@@ -345,8 +345,22 @@ format = "q8_0"
 format = "keep"
 """
 
+KEEP = """\
+[[policies."*".schemes]]
+format = "keep"
+"""
+
 POLICIES = {
     "fp8.toml": FP8,
+    "keep_all.toml": KEEP,
+    "keep_scales.toml": KEEP + """
+[policies."**.scale_weight"]
+dtype = "f32"
+""",
+    "keep_named.toml": KEEP + """
+[[policies."model.layers.0.mlp.gate_proj.weight_scale".schemes]]
+format = "keep"
+""",
     "fp8_scale.toml": FP8 + """
 [[policies."**.scale_weight".schemes]]
 format = "f16"
@@ -433,6 +447,10 @@ def fill(folder):
     misfit = ("model.layers.0.mlp.gate_proj.weight_scale", "F32", [160], [1] * 160)
     gate = ("model.layers.0.mlp.gate_proj.weight", "F8_E4M3", [64, 160], [1] * 64 * 160)
     write_safetensors(join("misfit.safetensors"), fp8_tensors() + [gate, misfit])
+    orphan = ("model.layers.0.mlp.gate_proj.weight_scale", "F32", [], [1])
+    write_safetensors(join("orphan.safetensors"), fp8_tensors() + [orphan])
+    second = ("model.layers.0.mlp.up_proj.scale_weight", "F32", [], [1])
+    write_safetensors(join("second.safetensors"), fp8_tensors() + [second])
     write_safetensors(join("gptq.safetensors"), gptq_tensors())
     for name, text in POLICIES.items():
         with open(join(name), "w") as out:
