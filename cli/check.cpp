@@ -107,7 +107,7 @@ int run(const Options& options) {
     report.weights = stored_weights(weights, check);
     report.encodings = source_encodings(weights, check);
     if (kind == OutputKind::gguf) {  // arrays are key-values again
-      report.weights -= static_cast<std::uint64_t>(std::count_if(
+      *report.weights -= static_cast<std::uint64_t>(std::count_if(
           weights.begin(), weights.end(),
           [](const WeightFacts& facts) { return is_key_value_encoding(facts.encoding); }));
       report.encodings.erase(

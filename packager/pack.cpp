@@ -408,8 +408,6 @@ std::vector<std::string> output_files(const Plan& plan, const std::string& outpu
 std::vector<std::string> check_output(const Checkpoint& checkpoint, const Plan& plan,
                                       const std::string& output, const PackOptions& options,
                                       Os& os) {
-  check_name(plan, output);
-  check_descriptors(plan, output);
   if (!plan.shards.empty())
     if (const std::string first = shard_name(file_name_of(output), 0, plan.shards.size());
         plan.shards.front().file != first)
@@ -421,6 +419,8 @@ std::vector<std::string> check_output(const Checkpoint& checkpoint, const Plan& 
   const AtomicFile::Options file = file_options(checkpoint, options);
   const std::vector<std::string> written = output_files(plan, output);
   for (const std::string& path : written) AtomicFile::check(os, path, file);
+  check_name(plan, output);
+  check_descriptors(plan, output);
   std::vector<std::string> earlier = earlier_files(output, written);
   if (earlier.empty() || options.replace) return earlier;
   Problem problem{.code = ErrorCode::output, .file = output};

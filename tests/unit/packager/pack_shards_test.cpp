@@ -27,9 +27,6 @@ SafetensorsBuilder equal_weights(int count) {
   return builder;
 }
 
-/// Bytes of a shard that would hold nothing: header, index and digests, a page each.
-constexpr std::uint64_t kEmptyShard = 3 * 4096;
-
 constexpr const char* kCompressAll = R"([[policies."**".schemes]]
 format = "q8_0"
 [policies."**".form]
@@ -138,7 +135,8 @@ TEST_CASE("a limit that no weight fits gives every weight a file") {
   const Checkpoint checkpoint = fixture.open();
   const Plan plan = fixture.plan(checkpoint);
   REQUIRE(plan.shards.size() == checkpoint.tensors().size());
-  for (const PlannedShard& shard : plan.shards) CHECK(shard.over_limit);
+  for (const PlannedShard& shard : plan.shards)
+    CHECK(shard.over_limit == (shard.plan.source_bytes != 0));
   fixture.pack_shards();
   CHECK(ArtifactSet(fixture.index).check_all(&builtin_registry()).empty());
 }
@@ -149,10 +147,10 @@ TEST_CASE("a limit that a shard exceeds before it holds a weight is an error") {
   const auto problems = problems_of([&] { fixture.plan(checkpoint); });
   REQUIRE(problems.size() == 1);
   CHECK(problems[0].code == ErrorCode::limit);
-  CHECK(problems[0].want == "more than 12288 bytes");
+  CHECK(problems[0].want == "more than 8192 bytes");
 
   SafetensorsBuilder large = equal_weights(20);
-  large.metadata = {{"notes", std::string(500'000, 'x')}};
+  large.metadata("notes", std::string(500'000, 'x'));
   const ShardFixture noted(large, one_format("q8_0"), 400'000);
   const Checkpoint other = noted.open();
   CHECK(problems_of([&] { noted.plan(other); }).at(0).code == ErrorCode::limit);
@@ -190,7 +188,7 @@ TEST_CASE("names that the index could not hold, or that are the index's, are ref
 }
 
 TEST_CASE("the files are the same for any number of workers") {
-  for (const std::uint64_t limit : {std::uint64_t{1}, kMixedLimit, kMixedLimit + 1000}) {
+  for (const std::uint64_t limit : {kEmptyShard, kMixedLimit, kMixedLimit + 1000}) {
     std::vector<std::pair<std::string, std::string>> first;
     for (const unsigned jobs : {1u, 2u, 5u}) {
       const ShardFixture fixture(mixed_tensors(), mixed_policy(), limit);
@@ -249,7 +247,7 @@ TEST_CASE("names that collide between shards are refused") {
   SafetensorsBuilder builder;
   add_floats(builder, "a", DType::f32, {64, 256}, 1);
   add_floats(builder, "a#blocks", DType::f32, {7}, 2);
-  const ShardFixture fixture(builder, one_format("q8_0"), 1);
+  const ShardFixture fixture(builder, one_format("q8_0"), kEmptyShard);
   const auto problems = problems_of([&] { fixture.pack_shards(); });
   REQUIRE(problems.size() == 1);
   CHECK(problems[0].code == ErrorCode::checkpoint);

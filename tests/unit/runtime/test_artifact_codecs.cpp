@@ -143,7 +143,11 @@ TEST_CASE("components that the codec would not store are never decoded") {
 
 TEST_CASE("a weight without elements that claims to be packed is refused") {
   TempDir dir;
-  build_artifact(dir.file("m.synps"), {encoded("a.weight", "q8_0", {5, 0})});
+  WeightToStore empty;
+  empty.path = "a.weight";
+  empty.shape = Shape{5, 0};
+  empty.codec = "q8_0";
+  build_artifact(dir.file("m.synps"), {empty});
   const auto problems = problems_of_open(dir.file("m.synps"));
   CHECK(problems[0].code == ErrorCode::artifact);
   CHECK(problems[0].field == "a.weight");
