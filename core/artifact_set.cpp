@@ -4,14 +4,13 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <filesystem>
 #include <map>
 #include <span>
-#include <system_error>
 #include <tuple>
 #include <utility>
 
 #include "synps/error.h"
+#include "synps/folder.h"
 #include "synps/output_kind.h"
 #include "synps/shard_name.h"
 
@@ -34,24 +33,6 @@ std::string join(const std::string& folder, const std::string& name) {
 bool is_folder(Os& os, const std::string& path) {
   FileStatus status;
   return os.status(path, true, status) == 0 && status.kind == FileStatus::Kind::directory;
-}
-
-/// Names of the visible entries of a folder, sorted.
-std::vector<std::string> names_in(const std::string& folder) {
-  std::vector<std::string> names;
-  std::error_code error;
-  std::filesystem::directory_iterator entry(folder, error);
-  for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
-    std::string name = entry->path().filename().string();
-    if (!name.starts_with('.')) names.push_back(std::move(name));
-  }
-  if (error)
-    throw Error({.code = ErrorCode::io,
-                 .file = folder,
-                 .what = "cannot list the folder",
-                 .found = error.message()});
-  std::sort(names.begin(), names.end());
-  return names;
 }
 
 /// Whether the file is an artifact's shard index; false for what is no regular file.
@@ -96,7 +77,7 @@ std::vector<std::string> lone_shards(const std::string& folder,
 }
 
 std::string index_in_folder(const std::string& folder, Os& os) {
-  const std::vector<std::string> names = names_in(folder);
+  const std::vector<std::string> names = visible_names(folder);
   const std::vector<std::string> found = shard_indexes(folder, names, os);
   if (found.size() == 1) return join(folder, found.front());
   if (found.empty())
@@ -303,7 +284,7 @@ bool ArtifactSet::recognises(const std::string& path, Os& os) {
   if (!is_folder(os, path))
     return path.ends_with(kIndexEnding) ? is_shard_index(path, os)
                                         : ArtifactReader::recognises(path, os);
-  const std::vector<std::string> names = names_in(path);
+  const std::vector<std::string> names = visible_names(path);
   const std::vector<std::string> found = shard_indexes(path, names, os);
   if (found.empty()) {
     // An artifact whose index is missing, unless there is something else that may be meant.

@@ -11,6 +11,7 @@
 #include "synps/artifact_layout.h"
 #include "synps/checked.h"
 #include "synps/error.h"
+#include "synps/folder.h"
 #include "synps/json_writer.h"
 #include "synps/shard_name.h"
 
@@ -40,12 +41,6 @@ Stem split(std::string_view path) {
 bool is_number(std::string_view text) {
   return text.size() == kNumberDigits &&
          std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
-}
-
-/// A shard lies beside its index: a name with a folder in it could lead anywhere.
-bool is_plain_file_name(std::string_view name) {
-  return !name.empty() && name != "." && name != ".." &&
-         name.find_first_of(std::string_view("/\0", 2)) == name.npos;
 }
 
 class Parser {

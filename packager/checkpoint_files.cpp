@@ -4,13 +4,12 @@
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
-#include <system_error>
 #include <utility>
 
 #include "gguf_parts.h"
 #include "synps/artifact_shards.h"
 #include "synps/file_kind.h"
+#include "synps/folder.h"
 #include "synps/gguf.h"
 #include "synps/output_kind.h"
 
@@ -36,24 +35,6 @@ Error an_artifact(const std::string& path, std::string field) {
 bool has_entry(Os& os, const std::string& folder, std::string_view name) {
   FileStatus status;
   return os.status(join_path(folder, std::string(name)), false, status) == 0;
-}
-
-/// Names of the entries, sorted; hidden ones are no checkpoints.
-std::vector<std::string> visible_names(const std::string& folder) {
-  std::vector<std::string> names;
-  std::error_code error;
-  std::filesystem::directory_iterator entry(folder, error);
-  for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
-    std::string name = entry->path().filename().string();
-    if (!name.starts_with('.')) names.push_back(std::move(name));
-  }
-  if (error)
-    throw Error({.code = ErrorCode::io,
-                 .file = folder,
-                 .what = "cannot list the folder",
-                 .found = error.message()});
-  std::sort(names.begin(), names.end());
-  return names;
 }
 
 std::string list_names(const std::vector<std::string>& names) {

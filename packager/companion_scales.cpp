@@ -14,10 +14,6 @@ using Kind = CheckpointFault::Kind;
 
 constexpr std::string_view kWeight = "weight";
 
-constexpr std::uint64_t blocks(std::uint64_t extent) noexcept {
-  return extent / kScaleBlock + (extent % kScaleBlock != 0 ? 1 : 0);
-}
-
 /// A number for every row: the weight's extents without the last, perhaps with a 1 in its place.
 bool is_row_scale(const std::vector<std::uint64_t>& weight,
                   const std::vector<std::uint64_t>& scale) {
@@ -31,7 +27,7 @@ bool is_block_scale(const std::vector<std::uint64_t>& weight,
   if (scale.size() != weight.size()) return false;
   const std::size_t rows = weight.size() - 2;
   for (std::size_t d = 0; d < weight.size(); ++d)
-    if (scale[d] != (d < rows ? weight[d] : blocks(weight[d]))) return false;
+    if (scale[d] != (d < rows ? weight[d] : scale_blocks(weight[d]))) return false;
   return true;
 }
 

@@ -11,6 +11,7 @@
 
 #include "json_document.h"
 #include "synps/file_kind.h"
+#include "synps/folder.h"
 
 namespace synps {
 namespace {
@@ -19,12 +20,6 @@ using simdjson::ondemand::value;
 
 /// As much as a safetensors header may have: an index names the same tensors.
 constexpr std::uint64_t kMaxIndexBytes = 100'000'000;
-
-/// A shard lies beside its index: a name with a folder in it could lead anywhere.
-bool is_plain_file_name(std::string_view name) {
-  return !name.empty() && name != "." && name != ".." &&
-         name.find_first_of(std::string_view("/\0", 2)) == name.npos;
-}
 
 class IndexParser {
  public:

@@ -35,15 +35,12 @@ Problem weight_problem(const std::string& file, const Weight& weight, std::strin
 
 /// The checkpoint's scales that the artifact has folded into their weights, by tensor.
 std::vector<bool> folded_scales(const Checkpoint& checkpoint, const ArtifactSet& artifact) {
-  const std::vector<StoredWeight>& weights = artifact.index().weights;
   std::vector<bool> folded(checkpoint.tensors().size(), false);
   for (const SourceTensor& tensor : checkpoint.tensors()) {
     if (!tensor.scale) continue;
-    const auto stored = std::lower_bound(
-        weights.begin(), weights.end(), tensor.weight.path,
-        [](const StoredWeight& each, const std::string& path) { return each.weight.path < path; });
-    const bool found = stored != weights.end() && stored->weight.path == tensor.weight.path;
-    if (found && stored->scale && stored->scale->folded) folded[tensor.scale->tensor] = true;
+    const StoredWeight* const stored = artifact.find(tensor.weight.path);
+    if (stored != nullptr && stored->scale && stored->scale->folded)
+      folded[tensor.scale->tensor] = true;
   }
   return folded;
 }
