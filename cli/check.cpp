@@ -1,6 +1,7 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,6 +12,7 @@
 #include "failures.h"
 #include "inputs.h"
 #include "standard_streams.h"
+#include "synps/checkpoint_findings.h"
 #include "text.h"
 
 namespace synps::cli {
@@ -21,7 +23,7 @@ constexpr const char* kFooter =
     "nothing, weights that no scheme covers, and codecs that do not fit. Reads headers only.\n"
     "\n"
     "Exit code: 0 when nothing is wrong, also with warnings; 7 when something is, and with\n"
-    "--strict for warnings too; 6 for a limit, 9 for a codec package.\n"
+    "--strict for warnings too; 3 for the checkpoint, 6 for a limit, 9 for a codec package.\n"
     "\n"
     "Examples:\n"
     "  synps check                          synps.toml by itself\n"
@@ -38,12 +40,12 @@ struct Options {
   bool json = false;
 };
 
-std::optional<Checkpoint> open_if_named(const Options& options) {
+std::optional<Checkpoint> open_if_named(const Options& options, OutputKind kind) {
   if (options.checkpoint.empty()) return std::nullopt;
   if (is_artifact(options.checkpoint))
     throw usage_error(quote(options.checkpoint) + " is an artifact, whose policy is decided",
                       "name the checkpoint; `synps verify` checks artifacts");
-  return open_checkpoint(options.checkpoint);
+  return open_checkpoint(options.checkpoint, kind);
 }
 
 PolicyCheck checked(const std::string& file, const CodecRegistry& codecs,
@@ -61,15 +63,39 @@ PolicyCheck checked(const std::string& file, const CodecRegistry& codecs,
   }
 }
 
+/// What the checkpoint has against the policy: its faults before the policy's, which may come of
+/// them.
+void add_findings(const Checkpoint& checkpoint, PolicyCheck& check) {
+  if (check.resolutions.empty()) return;
+  std::vector<Problem> problems = faults_left(checkpoint, check.resolutions);
+  for (Problem& problem : check.problems) problems.push_back(std::move(problem));
+  check.problems = std::move(problems);
+  for (Problem& warning : scale_warnings(checkpoint, check.resolutions))
+    check.warnings.push_back(std::move(warning));
+}
+
+/// The plan; nothing where the policy or the checkpoint is not sound. What only the layout finds is
+/// the checkpoint's fault, such as names that collide.
+std::optional<Plan> plan_or_problems(const Checkpoint& checkpoint, PolicyCheck& check,
+                                     const PlanOptions& options) {
+  if (!check.problems.empty()) return std::nullopt;
+  try {
+    return make_plan(checkpoint, *check.policy, options);
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::io) throw;
+    check.problems = error.problems();
+    return std::nullopt;
+  }
+}
+
 int run(const Options& options) {
   const std::string file = policy_file(options.policy);
-  const std::optional<Checkpoint> checkpoint = open_if_named(options);
   const OutputKind kind = output_kind(options.to);
-  if (checkpoint) check_output_kind(*checkpoint, kind);
+  const std::optional<Checkpoint> checkpoint = open_if_named(options, kind);
   const CodecRegistry codecs = registry_with(options.packages);
   std::vector<WeightFacts> weights;
   if (checkpoint) weights = weight_facts(*checkpoint);
-  const PolicyCheck check = checked(file, codecs, checkpoint ? &weights : nullptr, options);
+  PolicyCheck check = checked(file, codecs, checkpoint ? &weights : nullptr, options);
   CheckReport report;
   report.file = file;
   report.checkpoint = options.checkpoint;
@@ -77,15 +103,23 @@ int run(const Options& options) {
   report.check = &check;
   std::optional<Plan> plan;
   if (checkpoint && check.policy) {
-    report.weights = weights.size();
+    add_findings(*checkpoint, check);
+    report.weights = stored_weights(weights, check);
     report.encodings = source_encodings(weights, check);
-    report.fallbacks = fallback_groups(weights, check);
-    if (check.problems.empty()) {
-      // What only the layout finds is the checkpoint's fault, such as names that collide.
-      plan = make_plan(*checkpoint, *check.policy,
-                       {.allow_unmatched = options.allow_unmatched, .output = kind});
-      report.plan = report_plan(*plan, *check.policy, *checkpoint);
+    if (kind == OutputKind::gguf) {  // arrays are key-values again
+      *report.weights -= static_cast<std::uint64_t>(std::count_if(
+          weights.begin(), weights.end(),
+          [](const WeightFacts& facts) { return is_key_value_encoding(facts.encoding); }));
+      report.encodings.erase(
+          std::remove_if(report.encodings.begin(), report.encodings.end(),
+                         [](const auto& each) { return is_key_value_encoding(each.name); }),
+          report.encodings.end());
     }
+    report.fallbacks = fallback_groups(weights, check);
+    plan = plan_or_problems(*checkpoint, check,
+                            {.allow_unmatched = options.allow_unmatched, .output = kind});
+    if (plan) report.plan = report_plan(*plan, *check.policy, *checkpoint);
+    if (plan) report.weights = plan->weights.size();
   }
   write_output(options.json ? check_json(report) : check_text(report, options.all, output_width()));
   return report.code();

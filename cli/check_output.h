@@ -43,6 +43,9 @@ struct CheckReport {
   int code() const noexcept;
 };
 
+/// Weights of the output: all but the scales of those that are decoded. Where a plan is made, the
+/// plan knows.
+std::uint64_t stored_weights(const std::vector<WeightFacts>& weights, const PolicyCheck& check);
 std::vector<SourceEncoding> source_encodings(const std::vector<WeightFacts>& weights,
                                              const PolicyCheck& check);
 std::vector<FallbackGroup> fallback_groups(const std::vector<WeightFacts>& weights,

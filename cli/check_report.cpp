@@ -1,5 +1,8 @@
+#include <algorithm>
 #include <map>
+#include <string_view>
 #include <tuple>
+#include <unordered_map>
 
 #include "check_output.h"
 
@@ -11,13 +14,36 @@ int CheckReport::code() const noexcept {
   return refused ? static_cast<int>(ErrorCode::policy) : 0;
 }
 
+namespace {
+
+/// By weight, whether it is the scale of one that is decoded, and so no weight of the output.
+std::vector<bool> folded_scales(const std::vector<WeightFacts>& weights, const PolicyCheck& check) {
+  std::unordered_map<std::string_view, std::size_t> by_path;
+  for (std::size_t i = 0; i < weights.size(); ++i) by_path.emplace(weights[i].weight.path, i);
+  std::vector<bool> folded(weights.size(), false);
+  for (std::size_t i = 0; i < check.resolutions.size(); ++i) {
+    const auto weight = by_path.find(weights[i].scale_of);
+    folded[i] = !weights[i].scale_of.empty() && weight != by_path.end() &&
+                !check.resolutions[weight->second].keep;
+  }
+  return folded;
+}
+
+}  // namespace
+
+std::uint64_t stored_weights(const std::vector<WeightFacts>& weights, const PolicyCheck& check) {
+  const std::vector<bool> folded = folded_scales(weights, check);
+  return static_cast<std::uint64_t>(std::count(folded.begin(), folded.end(), false));
+}
+
 std::vector<SourceEncoding> source_encodings(const std::vector<WeightFacts>& weights,
                                              const PolicyCheck& check) {
   using enum SourceEncoding::Naming;
   std::map<std::string, SourceEncoding> encodings;
+  const std::vector<bool> folded = folded_scales(weights, check);
   for (std::size_t i = 0; i < check.resolutions.size(); ++i) {
     const WeightFacts& facts = weights[i];
-    if (!facts.scale_of.empty()) continue;  // read with its weight, whatever the policy names
+    if (folded[i]) continue;  // read with its weight, whatever the policy names
     SourceEncoding& encoding = encodings[facts.encoding];
     encoding.name = facts.encoding;
     encoding.weights += 1;

@@ -108,8 +108,7 @@ int run(const Options& options) {
   check_why_not(options.why_not, kind, codecs);
   const Policy policy = load_policy(options.policy, codecs);
   std::optional<Checkpoint> checkpoint;
-  if (!options.checkpoint.empty()) checkpoint = open_checkpoint(options.checkpoint);
-  if (checkpoint) check_output_kind(*checkpoint, kind);
+  if (!options.checkpoint.empty()) checkpoint = open_checkpoint(options.checkpoint, kind);
   const Checkpoint* opened = checkpoint ? &*checkpoint : nullptr;
   const Explanation explanation =
       explain_value(policy, std::move(value), opened, {compress_request(options.compress), kind});

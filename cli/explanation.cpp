@@ -122,6 +122,33 @@ void add_scale(Explanation& explanation, const Checkpoint& checkpoint, const Sou
   if (decodes) explanation.lossless = false;
 }
 
+/// Why the plan refuses the weight with others, whatever becomes of it alone; "" for nothing.
+std::string checkpoint_fault(const Policy& policy, const Checkpoint& checkpoint,
+                             const SourceTensor& tensor, const ExplainHow& how) {
+  const std::size_t index = static_cast<std::size_t>(&tensor - checkpoint.tensors().data());
+  const auto told_to_keep = [&](std::size_t i) {
+    const SourceTensor& part = checkpoint.tensors()[i];
+    const WeightFacts facts = weight_facts(checkpoint, part);
+    ExplainRequest request;
+    request.facts = &facts;
+    request.output = how.output;
+    try {
+      return policy.explain(part.weight.path, request).told_to_keep;
+    } catch (const Error&) {
+      return false;  // policies that disagree about another part do not keep it
+    }
+  };
+  for (const CheckpointFault& fault : checkpoint.faults()) {
+    const std::vector<std::size_t>& parts = fault.tensors;
+    if (std::find(parts.begin(), parts.end(), index) == parts.end() ||
+        std::all_of(parts.begin(), parts.end(), told_to_keep))
+      continue;
+    const Problem problem = fault_problems(checkpoint, {&fault}).front();
+    return fmt::format("a plan is refused: {}; {}", problem.what, problem.hint);
+  }
+  return {};
+}
+
 std::vector<std::string> other_members(const Policy& policy, const PolicyGroup& group,
                                        const std::string& path, const Checkpoint& checkpoint) {
   std::uint64_t steps = kGroupSteps;
@@ -205,6 +232,8 @@ Explanation explain_value(const Policy& policy, Value value, const Checkpoint* c
   if (checkpoint != nullptr) {
     const SourceTensor& tensor = tensor_of(*checkpoint, value.path);
     explanation = explain_weight(policy, *checkpoint, tensor, how);
+    const std::string fault = checkpoint_fault(policy, *checkpoint, tensor, how);
+    if (!fault.empty()) explanation.resolution.warning = fault;
     if (how.output == OutputKind::gguf) make_gguf(explanation, tensor, *checkpoint);
   } else {
     explanation.policy = &policy;

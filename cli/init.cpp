@@ -81,14 +81,16 @@ std::string shell_word(const std::string& text) {
   return escape_for_display(out + "'");
 }
 
-std::string next_steps(const Options& options) {
+std::string next_steps(const Options& options, bool is_gguf) {
   const std::string policy = shell_word(options.output);
   const std::string checkpoint = shell_word(options.checkpoint);
-  return fmt::format(
+  std::string out = fmt::format(
       "wrote {}; read it, then\n"
       "  synps check {} -p {}\n"
       "  synps plan {} -p {}\n",
       escape_for_display(options.output), checkpoint, policy, checkpoint, policy);
+  if (is_gguf) out += "both with --to gguf when a GGUF file is to be packed (-o NAME.gguf)\n";
+  return out;
 }
 
 const Preset& preset_named(const std::string& name) {
@@ -118,7 +120,7 @@ int run(const Options& options, const CommonOptions& common) {
     return 0;
   }
   write_file(text, checkpoint, options);
-  if (!common.quiet) write_error(next_steps(options));
+  if (!common.quiet) write_error(next_steps(options, checkpoint.gguf_version() != 0));
   return 0;
 }
 

@@ -176,6 +176,19 @@ Checkpoint open_checkpoint(const std::string& path) {
   return checkpoint;
 }
 
+Checkpoint open_checkpoint(const std::string& path, OutputKind kind) {
+  // What unpacking writes is no GGUF checkpoint either.
+  if (kind == OutputKind::gguf && is_artifact(path))
+    throw Error({.code = ErrorCode::usage,
+                 .file = path,
+                 .what = "a GGUF file can only be made of a GGUF checkpoint",
+                 .found = "an artifact of synps",
+                 .hint = "use the GGUF checkpoint that it was packed from"});
+  Checkpoint checkpoint = open_checkpoint(path);
+  check_output_kind(checkpoint, kind);
+  return checkpoint;
+}
+
 std::string policy_file(const std::string& given) {
   if (!given.empty()) return given;
   FileStatus status;
@@ -221,6 +234,7 @@ void log_warnings(const Plan& plan) {
   for (const auto& [warning, weights] : paths)
     spdlog::warn("{}, such as {}: {}", counted(weights.size(), "weight"), quote(*weights.front()),
                  escape_for_display(warning));
+  for (const Problem& problem : plan.warnings) spdlog::warn("{}", to_string(problem));
 }
 
 FileIdentity identity_of(const std::string& path) {

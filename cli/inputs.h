@@ -54,6 +54,8 @@ bool is_artifact(const std::string& path);
 
 /// Checkpoint::open, logged.
 Checkpoint open_checkpoint(const std::string& path);
+/// The same for packing into an output of this kind. Throws also what check_output_kind() throws.
+Checkpoint open_checkpoint(const std::string& path, OutputKind kind);
 
 /// The policy file `given`, or `synps.toml` in the working folder when that is empty. Throws
 /// Error(usage) when there is neither.

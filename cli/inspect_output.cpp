@@ -131,6 +131,7 @@ std::string inspect_text(const ArtifactSet& artifact, const CodecRegistry& codec
                             : std::string("file     "),
       exact_bytes(report.artifact_bytes), grouped(report.weights.size()),
       density(bits.elements, bits.bytes));
+  if (!artifact.is_sharded()) out += part_text(artifact.path(), 9);
   out += compression_text(report, 9);
   out += metadata_text(artifact.metadata()) + values_text(artifact.index().values);
   if (const std::string shards = shards_text(report, all, width); !shards.empty())

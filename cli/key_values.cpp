@@ -68,9 +68,9 @@ bool is_folded(const GgufKeyValue& value, const GgufJsonLimits& limits) noexcept
 
 std::string key_values_text(const Checkpoint& checkpoint, bool to_gguf) {
   if (checkpoint.gguf_version() == 0) return {};
-  std::string out =
-      fmt::format("\n{} (GGUF version {}):\n", counted(checkpoint.key_values().size(), "key-value"),
-                  checkpoint.gguf_version());
+  std::string out = fmt::format("\n{}{} (GGUF version {}):\n",
+                                counted(checkpoint.key_values().size(), "key-value"),
+                                to_gguf ? " of the source" : "", checkpoint.gguf_version());
   Values values(checkpoint);
   for (const SourceKeyValue& each : checkpoint.key_values()) {
     JsonWriter json;

@@ -6,6 +6,7 @@
 int main(int argc, char** argv) {
   using namespace synps::cli;
   occupy_standard_descriptors();
+  allow_many_descriptors();
   install_signal_handlers();
   const int code = run_reporting([&] { return run_program(argc, argv); });
   const int closed = run_reporting([] {

@@ -204,8 +204,7 @@ int dry_run(const Checkpoint& checkpoint, const Plan& plan, const Policy& policy
 int run(const Options& options, const CommonOptions& common) {
   const OutputKind kind = output_kind_for(options.output, options.to);
   check_compress(kind, options.compress);
-  const Checkpoint checkpoint = open_checkpoint(options.checkpoint);
-  check_output_kind(checkpoint, kind);
+  const Checkpoint checkpoint = open_checkpoint(options.checkpoint, kind);
   const CodecRegistry codecs = registry_with(options.packages);
   const Policy policy = load_policy(options.policy, codecs);
   PlanOptions how{options.allow_unmatched, compress_request(options.compress), kind};
@@ -232,7 +231,8 @@ int run(const Options& options, const CommonOptions& common) {
 
 Command make_pack(CLI::App& program, const CommonOptions& common) {
   const auto options = std::make_shared<Options>();
-  CLI::App* command = program.add_subcommand("pack", "Make an artifact of a checkpoint");
+  CLI::App* command =
+      program.add_subcommand("pack", "Make an artifact, or a GGUF file, of a checkpoint");
   command->footer(kFooter);
   command->add_option("CHECKPOINT", options->checkpoint, "The checkpoint to pack")
       ->type_name("")

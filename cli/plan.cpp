@@ -62,8 +62,7 @@ int run(const Options& options) {
   }
   const OutputKind kind = output_kind(options.to);
   check_compress(kind, options.compress);
-  const Checkpoint checkpoint = open_checkpoint(options.input);
-  check_output_kind(checkpoint, kind);
+  const Checkpoint checkpoint = open_checkpoint(options.input, kind);
   const Policy policy = load_policy(options.policy, codecs);
   PlanOptions how{options.allow_unmatched, compress_request(options.compress), kind};
   how.max_shard_bytes = options.max_shard;

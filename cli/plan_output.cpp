@@ -53,12 +53,19 @@ void write_memory(JsonWriter& json, const MemoryNeed& need) {
 }  // namespace
 
 std::string sizes_text(const WeightReport& report) {
-  return fmt::format(
-      "  source    {} in {}\n"
-      "  {:<10}{}{}, {} of the source\n",
-      exact_bytes(report.source_bytes), counted(report.weights.size(), "weight"),
-      report.gguf != nullptr ? "GGUF file" : "artifact", report.sizes_are_bounds ? "at most " : "",
-      exact_bytes(report.artifact_bytes), percent(report.artifact_bytes, report.source_bytes));
+  const std::string source = fmt::format("  source    {} in {}\n", exact_bytes(report.source_bytes),
+                                         counted(report.weights.size(), "weight"));
+  if (report.gguf != nullptr) {  // key-values are in the file, and no weights: files are compared
+    std::uint64_t files = 0;
+    for (const InputFile& file : report.checkpoint->files()) files += file.size();
+    return source + fmt::format("  GGUF file {}, {} of the checkpoint's {}\n",
+                                exact_bytes(report.artifact_bytes),
+                                percent(report.artifact_bytes, files), exact_bytes(files));
+  }
+  return source + fmt::format("  artifact  {}{}, {} of the source\n",
+                              report.sizes_are_bounds ? "at most " : "",
+                              exact_bytes(report.artifact_bytes),
+                              percent(report.artifact_bytes, report.source_bytes));
 }
 
 std::string plan_text(const WeightReport& report, const std::string& input, bool all,

@@ -4,6 +4,8 @@
 
 #include <map>
 #include <optional>
+#include <set>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -113,6 +115,9 @@ std::string scales_text(const Checkpoint& checkpoint, std::size_t width) {
   Noted unscaled;
   Noted activations;
   bool any = false;
+  std::set<std::string_view> faulty;  // of which the notes speak
+  for (const CheckpointFault& fault : checkpoint.faults())
+    for (const std::size_t i : fault.tensors) faulty.insert(checkpoint.tensors()[i].weight.path);
   for (const SourceTensor& tensor : checkpoint.tensors()) {
     const std::string& path = tensor.weight.path;
     const bool float8 = is_float8_weight(tensor.weight, tensor.encoding);
@@ -123,7 +128,7 @@ std::string scales_text(const Checkpoint& checkpoint, std::size_t width) {
       auto& [weights, scale] = bound[tensor.scale->form];
       weights.add(path);
       if (weights.count == 1) scale = checkpoint.tensors()[tensor.scale->tensor].weight.path;
-    } else if (float8 && tensor.packed_as.empty()) {
+    } else if (float8 && tensor.packed_as.empty() && faulty.count(path) == 0) {
       unscaled.add(path);
     }
   }

@@ -1,12 +1,15 @@
 #include "shard_list.h"
 
+#include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <utility>
 #include <vector>
 
+#include "synps/artifact_shards.h"
 #include "synps/error.h"
+#include "synps/shard_name.h"
 #include "table.h"
 #include "text.h"
 
@@ -42,6 +45,14 @@ std::string shards_text(const WeightReport& report, bool all, std::size_t width)
     table.add({escape_for_display(report.shard_index.file), "", grouped(report.shard_index.bytes),
                "shard index"});
   return table.render(width);
+}
+
+std::string part_text(const std::string& path, std::size_t width) {
+  const auto shard = parse_shard_name(path);
+  if (!shard || shard->count == 1) return {};
+  const std::string artifact = escape_for_display(shard->artifact);
+  return fmt::format("  {:<{}}{} of {} of {}, by its name; {} names them all\n", "shard", width,
+                     shard->number, shard->count, artifact, shard_index_name(artifact));
 }
 
 void write_shards(JsonWriter& json, const WeightReport& report) {

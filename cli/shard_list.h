@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 #include "synps/json_writer.h"
@@ -10,6 +11,10 @@ namespace synps::cli {
 /// The files of an artifact in several, a row each, the first ones where not `all` are asked for;
 /// "" for one file.
 std::string shards_text(const WeightReport& report, bool all, std::size_t width);
+
+/// "  shard    2 of 3 of model.synps: …" for a file that says so by its name; "" for others. The
+/// label takes `width` columns.
+std::string part_text(const std::string& path, std::size_t width);
 
 /// The keys `shards` and `shard_index`, inside an object.
 void write_shards(JsonWriter& json, const WeightReport& report);

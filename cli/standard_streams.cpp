@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -31,6 +32,13 @@ void occupy_standard_descriptors() {
     const int mode = descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY;
     if (open("/dev/null", mode) != descriptor) _exit(static_cast<int>(ErrorCode::io));
   }
+}
+
+void allow_many_descriptors() {
+  rlimit limits{};
+  if (getrlimit(RLIMIT_NOFILE, &limits) != 0) return;
+  limits.rlim_cur = limits.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limits);  // if it may not be: what needs them says so
 }
 
 void write_output(std::string_view text) {

@@ -13,6 +13,10 @@ struct OutputLost {
 /// gets their numbers, and so that writing to them still fails.
 void occupy_standard_descriptors();
 
+/// Lets the process have open as many files as it may: an artifact in several files has them all
+/// open at a time, and the usual limit is a thousand.
+void allow_many_descriptors();
+
 /// Writes all of `text` to standard output. Throws OutputLost; Interrupted when a signal was noted
 /// while it waited.
 void write_output(std::string_view text);

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "path_groups.h"
+#include "synps/checkpoint.h"
 
 namespace synps::cli {
 namespace {
@@ -74,15 +75,17 @@ class Chooser {
     choice.format = CodecRegistry::short_name(codec.info());
     choice.fits = codec.supports(weight).ok;
     if (!choice.fits || codec.info().dense || gains(codec, weight)) return;
-    choice.reason = Reason::no_gain;
+    choice.reason = is_float8(weight.dtype) ? Reason::float8 : Reason::no_gain;
     choice.format = kKeep;
   }
 
-  /// Whether the codec saves at least a quarter of what 16 bits take.
+  /// Whether the codec saves at least a quarter of what 16 bits take, or 8 where the source is
+  /// 8-bit floats.
   bool gains(const Codec& codec, const Weight& weight) const {
     std::uint64_t bytes = 0;
     for (const Component& component : codec.components(weight)) bytes += component.bytes;
-    return bytes / 3 < half_bytes(weight.shape) / 4;
+    const std::uint64_t dense = half_bytes(weight.shape) / (is_float8(weight.dtype) ? 2 : 1);
+    return bytes / 3 < dense / 4;
   }
 
   const Preset& preset_;

@@ -33,6 +33,7 @@ struct WeightChoice {
     packed,    ///< kept: in blocks already, of which a second encoding would lose more
     empty,     ///< kept: no elements
     no_gain,   ///< rows so short that the format takes about as much as 16 bits
+    float8,    ///< kept: 8-bit floats, which the format would store in about as many bits, or more
     name,      ///< kept: another tensor has a name that its components would get
     parts,     ///< kept: it means something only with other tensors, and nothing decodes them
   };

@@ -4,11 +4,14 @@
 
 #include <algorithm>
 #include <map>
+#include <string_view>
 #include <utility>
 
 #include "starter_hints.h"
 #include "starter_summary.h"
+#include "synps/checkpoint.h"
 #include "synps/error.h"
+#include "synps/output_kind.h"
 #include "text.h"
 
 namespace synps::cli {
@@ -83,6 +86,7 @@ class Writer {
   Members unfit(const Members& members) const;
   bool overflow_is_possible() const;
   bool decodes_f64() const;
+  std::string why_float8_is_kept(Role role) const;
 
   const StarterPolicy& policy_;
   const std::vector<WeightFacts>& weights_;
@@ -101,8 +105,13 @@ void Writer::add_head(const std::string& checkpoint) {
       "#\n"
       "#     synps check CHECKPOINT -p synps.toml\n"
       "#     synps plan CHECKPOINT -p synps.toml\n"
-      "#     synps pack CHECKPOINT -p synps.toml -o model.synps\n"
-      "#\n";
+      "#     synps pack CHECKPOINT -p synps.toml -o model.synps\n";
+  if (is_gguf_name(checkpoint))
+    out_ +=
+        "#\n# or, for a GGUF file:\n#\n"
+        "#     synps plan CHECKPOINT -p synps.toml --to gguf\n"
+        "#     synps pack CHECKPOINT -p synps.toml -o model.gguf\n";
+  out_ += "#\n";
   out_ += comment(
       "docs/policy.md explains the language, `synps codecs` lists the formats. A pattern covers "
       "the "
@@ -126,6 +135,7 @@ void Writer::add_preset_note() {
   bool used = false;
   bool wide = false;
   bool rounds = false;
+  bool float8 = false;
   for (std::size_t i = 0; i < weights_.size(); ++i) {
     const WeightChoice& choice = policy_.choices[i];
     if (choice.reason != Reason::preset || choice.format != policy_.preset->matrices) continue;
@@ -133,6 +143,7 @@ void Writer::add_preset_note() {
     used = true;
     wide = wide || (source != DType::f16 && source != DType::bf16);
     rounds = rounds || source == DType::bf16;
+    float8 = float8 || is_float8(source);
   }
   if (!used) return;
   if (policy_.preset->matrices == "ternary")
@@ -143,6 +154,10 @@ void Writer::add_preset_note() {
     out_ += "#\n" + comment(fmt::format(
                         "All that becomes f16 here has 16 bits already: nothing gets smaller{}.",
                         rounds ? ", and f16 does not hold every value of bf16" : ""));
+  if (policy_.preset->matrices == "f16" && float8)
+    out_ += "#\n" + comment(
+                        "8-bit floats that become f16 get twice as large; \"keep\" leaves them as "
+                        "they are.");
 }
 
 void Writer::add_source_formats() {
@@ -163,6 +178,13 @@ bool Writer::decodes_f64() const {
   return std::find(formats.begin(), formats.end(), "f64") != formats.end();
 }
 
+std::string Writer::why_float8_is_kept(Role role) const {
+  const bool table = role == Role::embedding || role == Role::head;
+  const std::string_view format = table ? policy_.preset->tables : policy_.preset->matrices;
+  return fmt::format("Eight bits already: {} would take about as many, or more, and lose more.{}",
+                     format, format == "q8_0" && !table ? " `--preset q4_0` halves them." : "");
+}
+
 std::string Writer::kept_title(Role role, Reason reason, const Members& members) const {
   const std::string start = fmt::format("{}: {}.", role_title(role), summary_.amount(members));
   switch (reason) {
@@ -175,6 +197,8 @@ std::string Writer::kept_title(Role role, Reason reason, const Members& members)
     case Reason::no_gain:
       return fmt::format("{} Rows of {}: {} would take about as much as 16 bits.", start,
                          summary_.row_lengths(members), policy_.preset->matrices);
+    case Reason::float8:
+      return fmt::format("{} {}", start, why_float8_is_kept(role));
     case Reason::name:
       return start + " Another tensor has a name that packing them would need.";
     case Reason::parts:
@@ -299,6 +323,8 @@ void Writer::add_group(const StarterGroup& group, bool described) {
   if (policy_.choices[group.members.front()].reason == Reason::no_gain)
     out_ += comment(fmt::format("Rows of {}: {} would take about as much as 16 bits.",
                                 summary_.row_lengths(group.members), policy_.preset->matrices));
+  if (policy_.choices[group.members.front()].reason == Reason::float8)
+    out_ += comment(why_float8_is_kept(group.role));
   if (!group.fallback.empty()) {
     add_fallback(group.pattern, group.fallback, unfit(group.members));
     out_ += "\n";

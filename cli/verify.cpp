@@ -111,8 +111,8 @@ int run(const Options& options, const CommonOptions& common) {
 
 Command make_verify(CLI::App& program, const CommonOptions& common) {
   const auto options = std::make_shared<Options>();
-  CLI::App* command =
-      program.add_subcommand("verify", "Check an artifact, alone or against its checkpoint");
+  CLI::App* command = program.add_subcommand(
+      "verify", "Check an artifact or a GGUF file, alone or against its checkpoint");
   command->footer(kFooter);
   command->add_option("ARTIFACT", options->artifact, "The artifact, or GGUF file, to check")
       ->type_name("")

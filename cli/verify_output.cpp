@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "path_folding.h"
+#include "shard_list.h"
 #include "synps/error.h"
 #include "synps/json_writer.h"
 #include "table.h"
@@ -130,6 +131,7 @@ std::string verify_text(const VerifyOutcome& outcome, const std::string& artifac
                     report.has_checksums ? "checked" : "of sound structure; GGUF has no checksums");
   else
     out += fmt::format(": not ok, {}\n", counted(report.problems.size(), "problem"));
+  if (report.has_checksums) out += part_text(artifact, 7);
   if (against.empty() || report.weights.empty()) return out;
   out += comparison_text(report, against);
   const std::vector<ErrorRow> rows = error_rows(outcome, all);

@@ -3,13 +3,16 @@
 #include <fmt/format.h>
 #include <simdjson.h>
 
+#include <algorithm>
 #include <array>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "synps/artifact_layout.h"
 #include "synps/checked.h"
 #include "synps/error.h"
+#include "synps/file_kind.h"
 
 namespace synps {
 namespace {
@@ -30,19 +33,13 @@ Error not_an_artifact(const InputFile& file, std::string what, std::string found
                 .hint = "it is no artifact of synps, or it is damaged"});
 }
 
-/// A clone without git-lfs has a small text in place of the file.
-void refuse_lfs_pointer(const InputFile& file) {
-  constexpr std::string_view kStart = "version https://git-lfs.github.com/spec/";
-  if (file.size() < kStart.size()) return;
-  std::string head(kStart.size(), '\0');
-  file.read(0, std::as_writable_bytes(std::span(head)));
-  if (head != kStart) return;
-  throw Error({.code = ErrorCode::artifact,
-               .file = file.path(),
-               .what = "a file of another kind than wanted",
-               .found = "a git-lfs pointer, not the file itself",
-               .want = "an artifact",
-               .hint = "fetch the file with `git lfs pull`"});
+/// Says what the file is when it is of a well-known other kind.
+void refuse_known_kinds(const InputFile& file) {
+  std::array<char, kKindBytes> head;
+  const auto size = std::min<std::uint64_t>(head.size(), file.size());
+  file.read(0, std::as_writable_bytes(std::span(head)).first(size));
+  refuse_other_kinds({head.data(), size}, file.path(),
+                     {.name = "an artifact", .gguf_hint = true, .code = ErrorCode::artifact});
 }
 
 std::uint64_t read_length(const InputFile& file) {
@@ -55,7 +52,7 @@ std::uint64_t read_length(const InputFile& file) {
   for (std::size_t i = 0; i < kLengthBytes; ++i)
     length |= std::to_integer<std::uint64_t>(bytes[i]) << (8 * i);
   if (length > kMaxHeaderBytes || !range_fits(kLengthBytes, length, file.size())) {
-    refuse_lfs_pointer(file);
+    refuse_known_kinds(file);
     throw not_an_artifact(file, "the header's length does not fit the file",
                           fmt::format("{} bytes", length),
                           fmt::format("at most {} bytes", file.size() - kLengthBytes));

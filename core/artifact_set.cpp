@@ -4,14 +4,15 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <filesystem>
 #include <map>
 #include <span>
-#include <system_error>
 #include <tuple>
 #include <utility>
 
 #include "synps/error.h"
+#include "synps/folder.h"
+#include "synps/output_kind.h"
+#include "synps/shard_name.h"
 
 namespace synps {
 namespace {
@@ -34,24 +35,6 @@ bool is_folder(Os& os, const std::string& path) {
   return os.status(path, true, status) == 0 && status.kind == FileStatus::Kind::directory;
 }
 
-/// Names of the visible entries of a folder, sorted.
-std::vector<std::string> names_in(const std::string& folder) {
-  std::vector<std::string> names;
-  std::error_code error;
-  std::filesystem::directory_iterator entry(folder, error);
-  for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
-    std::string name = entry->path().filename().string();
-    if (!name.starts_with('.')) names.push_back(std::move(name));
-  }
-  if (error)
-    throw Error({.code = ErrorCode::io,
-                 .file = folder,
-                 .what = "cannot list the folder",
-                 .found = error.message()});
-  std::sort(names.begin(), names.end());
-  return names;
-}
-
 /// Whether the file is an artifact's shard index; false for what is no regular file.
 bool is_shard_index(const std::string& path, Os& os) {
   FileStatus status;
@@ -69,9 +52,37 @@ std::vector<std::string> shard_indexes(const std::string& folder,
   return found;
 }
 
+/// Names that look like shards of an artifact, the first of which is one; no other is opened.
+std::vector<std::string> lone_shards(const std::string& folder,
+                                     const std::vector<std::string>& names, Os& os) {
+  std::vector<std::string> shards;
+  for (const std::string& name : names)
+    if (parse_shard_name(name)) shards.push_back(name);
+  if (shards.empty() || !ArtifactReader::recognises(join(folder, shards.front()), os)) return {};
+  return shards;
+}
+
+[[noreturn]] void refuse_lone_shards(const std::string& folder,
+                                     const std::vector<std::string>& shards) {
+  Problem problem;
+  problem.code = ErrorCode::artifact;
+  problem.file = folder;
+  problem.what = "the folder holds shards of an artifact, and no shard index";
+  problem.found = quote(shards.front());
+  if (shards.size() > 1) problem.found += fmt::format(" and {} more", shards.size() - 1);
+  problem.want = quote(shard_index_name(parse_shard_name(shards.front())->artifact));
+  problem.hint =
+      "copy it to the shards: it belongs to the artifact; a shard by itself can be named";
+  throw Error(std::move(problem));
+}
+
 std::string index_in_folder(const std::string& folder, Os& os) {
-  const std::vector<std::string> found = shard_indexes(folder, names_in(folder), os);
+  const std::vector<std::string> names = visible_names(folder);
+  const std::vector<std::string> found = shard_indexes(folder, names, os);
   if (found.size() == 1) return join(folder, found.front());
+  if (found.empty())
+    if (const auto shards = lone_shards(folder, names, os); !shards.empty())
+      refuse_lone_shards(folder, shards);
   Problem problem;
   problem.code = ErrorCode::artifact;
   problem.file = folder;
@@ -159,6 +170,13 @@ class ShardOpener {
     stale.found = quote(found);
     stale.want = "synps.index " + quote(want);
     stale.hint = "it is of another run; copy or pack all shards and the index again";
+    for (const ArtifactShards::Shard& other : index_.shards)
+      if (found == to_hex(other.index)) {
+        stale.what = "a shard has the contents of another";
+        stale.found = "what " + quote(other.file) + " was packed with: " + stale.found;
+        stale.hint = "the files' names were exchanged, or one was copied over the other";
+        break;
+      }
     add(std::move(stale));
   }
 
@@ -266,13 +284,19 @@ bool ArtifactSet::recognises(const std::string& path, Os& os) {
   if (!is_folder(os, path))
     return path.ends_with(kIndexEnding) ? is_shard_index(path, os)
                                         : ArtifactReader::recognises(path, os);
-  const std::vector<std::string> names = names_in(path);
+  const std::vector<std::string> names = visible_names(path);
   const std::vector<std::string> found = shard_indexes(path, names, os);
+  if (found.empty()) {
+    // An artifact whose index is missing, unless there is something else that may be meant.
+    const std::vector<std::string> shards = lone_shards(path, names, os);
+    return !shards.empty() && std::none_of(names.begin(), names.end(), [](const auto& name) {
+      return is_gguf_name(name) || (name.ends_with(".safetensors") && !parse_shard_name(name));
+    });
+  }
   if (found.size() != 1) return false;
   const std::string artifact = found.front().substr(0, found.front().size() - kIndexEnding.size());
   return std::none_of(names.begin(), names.end(), [&](const std::string& name) {
-    return (name.ends_with(".safetensors") || name.ends_with(".gguf")) &&
-           !is_shard_name(name, artifact);
+    return (name.ends_with(".safetensors") || is_gguf_name(name)) && !is_shard_name(name, artifact);
   });
 }
 

@@ -11,7 +11,9 @@
 #include "synps/artifact_layout.h"
 #include "synps/checked.h"
 #include "synps/error.h"
+#include "synps/folder.h"
 #include "synps/json_writer.h"
+#include "synps/shard_name.h"
 
 namespace synps {
 namespace {
@@ -39,12 +41,6 @@ Stem split(std::string_view path) {
 bool is_number(std::string_view text) {
   return text.size() == kNumberDigits &&
          std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
-}
-
-/// A shard lies beside its index: a name with a folder in it could lead anywhere.
-bool is_plain_file_name(std::string_view name) {
-  return !name.empty() && name != "." && name != ".." &&
-         name.find_first_of(std::string_view("/\0", 2)) == name.npos;
 }
 
 class Parser {
@@ -197,7 +193,7 @@ std::string shard_name(const std::string& name, std::uint64_t number, std::uint6
 }
 
 std::string shard_index_name(const std::string& name) {
-  return name + ".index.json";
+  return name + std::string(kShardIndexEnd);
 }
 
 bool is_shard_name(std::string_view file, std::string_view name) {
@@ -211,6 +207,24 @@ bool is_shard_name(std::string_view file, std::string_view name) {
   return middle.front() == '-' && is_number(middle.substr(1, kNumberDigits)) &&
          middle.substr(1 + kNumberDigits, kOf.size()) == kOf &&
          is_number(middle.substr(1 + kNumberDigits + kOf.size()));
+}
+
+std::optional<ShardName> parse_shard_name(std::string_view path) {
+  constexpr std::string_view kOf = "-of-";
+  constexpr std::size_t kNumbers = 1 + kNumberDigits + kOf.size() + kNumberDigits;
+  const std::string_view file = path.substr(path.rfind('/') + 1);
+  const std::size_t stem = split(file).stem.size();
+  if (stem < kNumbers) return std::nullopt;
+  ShardName name;
+  name.artifact = std::string(file.substr(0, stem - kNumbers)) + std::string(file.substr(stem));
+  if (!is_shard_name(file, name.artifact)) return std::nullopt;
+  const std::string_view numbers = file.substr(stem - kNumbers + 1, kNumbers - 1);
+  for (const char digit : numbers.substr(0, kNumberDigits))
+    name.number = 10 * name.number + static_cast<std::uint64_t>(digit - '0');
+  for (const char digit : numbers.substr(kNumberDigits + kOf.size()))
+    name.count = 10 * name.count + static_cast<std::uint64_t>(digit - '0');
+  if (name.number == 0 || name.number > name.count) return std::nullopt;
+  return name;
 }
 
 void ArtifactShards::add(std::string file, const Digest& digest, const ArtifactIndex& index) {

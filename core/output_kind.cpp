@@ -1,5 +1,7 @@
 #include "synps/output_kind.h"
 
+#include <algorithm>
+
 namespace synps {
 
 std::string_view to_string(OutputKind kind) noexcept {
@@ -13,7 +15,16 @@ std::optional<OutputKind> output_kind_from(std::string_view name) noexcept {
 }
 
 OutputKind output_kind_of_path(std::string_view path) noexcept {
-  return path.ends_with(".gguf") ? OutputKind::gguf : OutputKind::artifact;
+  return is_gguf_name(path) ? OutputKind::gguf : OutputKind::artifact;
+}
+
+bool is_gguf_name(std::string_view path) noexcept {
+  constexpr std::string_view kEnding = ".gguf";
+  if (path.size() < kEnding.size()) return false;
+  const std::string_view ending = path.substr(path.size() - kEnding.size());
+  return std::equal(ending.begin(), ending.end(), kEnding.begin(), [](char found, char wanted) {
+    return (found >= 'A' && found <= 'Z' ? found - 'A' + 'a' : found) == wanted;
+  });
 }
 
 }  // namespace synps

@@ -18,6 +18,8 @@ std::string describe(const Component& component) {
 std::vector<Component> expected_components(const StoredWeight& weight, const Codec* codec) {
   const Weight& logical = weight.weight;
   if (!weight.codec.is_keep()) {
+    if (logical.shape.elements() == 0 && !codec->info().dense)
+      throw Error({.code = ErrorCode::artifact, .what = "a weight without elements is kept"});
     if (const Support support = codec->supports(logical); !support.ok)
       throw Error({.code = ErrorCode::artifact, .what = support.reason});
     return codec->components(logical);

@@ -110,7 +110,7 @@ void say_what_fits(const Checkpoint& checkpoint, const CheckpointFault& fault, P
       problem.want = fitting_shapes(tensor(1).shape);
       break;
     case Kind::second_scale:
-      problem.want = "one of them";
+      problem.want = "one scale: nothing tells which of them it is";
       break;
     case Kind::packed:
       problem.hint = fmt::format(
@@ -121,8 +121,9 @@ void say_what_fits(const Checkpoint& checkpoint, const CheckpointFault& fault, P
   }
   problem.hint = "repair the checkpoint, or keep the tensors as they are: ";
   problem.hint += keep_hint(tensor(0).path);
-  if (fault.tensors.size() > 1)
-    problem.hint += fmt::format(", and the same for {}", quote(tensor(1).path));
+  for (std::size_t i = 1; i < fault.tensors.size(); ++i)
+    problem.hint +=
+        fmt::format("{} {}", i == 1 ? ", and the same for" : " and", quote(tensor(i).path));
 }
 
 }  // namespace

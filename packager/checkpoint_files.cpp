@@ -4,14 +4,14 @@
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
-#include <system_error>
 #include <utility>
 
-#include "checkpoint_kind.h"
 #include "gguf_parts.h"
 #include "synps/artifact_shards.h"
+#include "synps/file_kind.h"
+#include "synps/folder.h"
 #include "synps/gguf.h"
+#include "synps/output_kind.h"
 
 namespace synps {
 namespace {
@@ -21,11 +21,13 @@ constexpr std::string_view kIndex = "model.safetensors.index.json";
 constexpr std::size_t kMaxListed = 10;
 
 Error an_artifact(const std::string& path, std::string field) {
-  return Error({.code = ErrorCode::checkpoint,
-                .file = path,
-                .what = "the file is a synps artifact, not a checkpoint",
-                .field = std::move(field),
-                .hint = "use the checkpoint it was packed from, or `synps unpack` it first"});
+  return Error(
+      {.code = ErrorCode::checkpoint,
+       .file = path,
+       .what = "the file is a synps artifact, not a checkpoint",
+       .field = std::move(field),
+       .hint =
+           "use the checkpoint it was packed from; for another artifact, `synps unpack` it first"});
 }
 
 /// Whether the folder has an entry of that name, of any kind: a link that leads nowhere is a
@@ -33,24 +35,6 @@ Error an_artifact(const std::string& path, std::string field) {
 bool has_entry(Os& os, const std::string& folder, std::string_view name) {
   FileStatus status;
   return os.status(join_path(folder, std::string(name)), false, status) == 0;
-}
-
-/// Names of the entries, sorted; hidden ones are no checkpoints.
-std::vector<std::string> visible_names(const std::string& folder) {
-  std::vector<std::string> names;
-  std::error_code error;
-  std::filesystem::directory_iterator entry(folder, error);
-  for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
-    std::string name = entry->path().filename().string();
-    if (!name.starts_with('.')) names.push_back(std::move(name));
-  }
-  if (error)
-    throw Error({.code = ErrorCode::io,
-                 .file = folder,
-                 .what = "cannot list the folder",
-                 .found = error.message()});
-  std::sort(names.begin(), names.end());
-  return names;
 }
 
 std::string list_names(const std::vector<std::string>& names) {
@@ -77,7 +61,7 @@ std::vector<std::string> gguf_names(const std::vector<std::string>& names) {
   std::vector<std::string> checkpoints;
   std::string parts_of;  // the last one, by the name of its part 1
   for (const std::string& name : names) {
-    if (!name.ends_with(".gguf")) continue;
+    if (!is_gguf_name(name)) continue;
     const auto part = parse_gguf_part_name(name);
     std::string first = part ? part->part(1) : std::string();
     // Sorted by name: parts of one checkpoint follow each other.
@@ -97,8 +81,8 @@ bool opens_as_gguf(Os& os, const std::string& path) {
   file.read(0, std::as_writable_bytes(std::span(buffer)).first(size));
   const std::string_view head(buffer.data(), size);
   if (is_gguf(head)) return true;
-  if (!path.ends_with(".gguf")) return false;
-  refuse_other_kinds(head, path, "a GGUF file");
+  if (!is_gguf_name(path)) return false;
+  refuse_other_kinds(head, path, {.name = "a GGUF file"});
   return true;
 }
 
@@ -117,6 +101,13 @@ CheckpointFile open_checkpoint_file(Os& os, const std::string& path, const std::
 
 void refuse_artifact_index(const InputFile& index) {
   if (is_artifact_shard_index(index)) throw an_artifact(index.path(), "metadata");
+}
+
+bool holds_gguf_alone(const std::string& folder) {
+  const std::vector<std::string> names = visible_names(folder);
+  return !gguf_names(names).empty() &&
+         std::none_of(names.begin(), names.end(),
+                      [](const std::string& name) { return name.ends_with(".safetensors"); });
 }
 
 std::string checkpoint_in_folder(Os& os, const std::string& folder) {

@@ -26,6 +26,9 @@ void refuse_artifact_index(const InputFile& index);
 /// Throws Error(checkpoint) for a file of that name and of another kind, Error(io).
 bool opens_as_gguf(Os& os, const std::string& path);
 
+/// Whether a folder has GGUF files and no safetensors files. Throws Error(io).
+bool holds_gguf_alone(const std::string& folder);
+
 /// What a folder's checkpoint is, as Hugging Face loaders choose: `model.safetensors`, else
 /// `model.safetensors.index.json`, else the only `*.safetensors`; else the only GGUF checkpoint,
 /// by its first part where it has several. Throws Error(checkpoint) that

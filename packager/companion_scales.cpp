@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <string_view>
+#include <unordered_map>
 
 #include "tensor_names.h"
 
@@ -12,10 +13,6 @@ namespace {
 using Kind = CheckpointFault::Kind;
 
 constexpr std::string_view kWeight = "weight";
-
-constexpr std::uint64_t blocks(std::uint64_t extent) noexcept {
-  return extent / kScaleBlock + (extent % kScaleBlock != 0 ? 1 : 0);
-}
 
 /// A number for every row: the weight's extents without the last, perhaps with a 1 in its place.
 bool is_row_scale(const std::vector<std::uint64_t>& weight,
@@ -30,7 +27,7 @@ bool is_block_scale(const std::vector<std::uint64_t>& weight,
   if (scale.size() != weight.size()) return false;
   const std::size_t rows = weight.size() - 2;
   for (std::size_t d = 0; d < weight.size(); ++d)
-    if (scale[d] != (d < rows ? weight[d] : blocks(weight[d]))) return false;
+    if (scale[d] != (d < rows ? weight[d] : scale_blocks(weight[d]))) return false;
   return true;
 }
 
@@ -86,10 +83,17 @@ class Binder {
     if (!may_be_scale(companion.dtype)) return add(Kind::scale_dtype, {scale, weight});
     const std::optional<ScaleForm> form = scale_form(of.shape, companion.shape);
     if (!form) return add(Kind::scale_shape, {scale, weight});
-    if (const auto& other = tensors_[weight].scale)
-      return add(Kind::second_scale, {scale, weight, other->tensor});
+    const auto [first, is_first] = first_scales_.try_emplace(weight, scale);
+    if (!is_first) return contest(scale, weight, first->second);
     tensors_[weight].scale = CompanionScale{scale, *form};
     tensors_[scale].scale_of = weight;
+  }
+
+  /// Nothing tells which of two scales is the weight's, so that it has neither.
+  void contest(std::size_t scale, std::size_t weight, std::size_t first) {
+    tensors_[weight].scale.reset();
+    tensors_[first].scale_of.reset();
+    add(Kind::second_scale, {scale, weight, first});
   }
 
   /// In a checkpoint without 8-bit floats, a tensor that is called so may be anything, unless it
@@ -108,6 +112,7 @@ class Binder {
   std::vector<SourceTensor>& tensors_;
   std::vector<CheckpointFault>& faults_;
   TensorNames names_;
+  std::unordered_map<std::size_t, std::size_t> first_scales_;  ///< of weights, by weight
   bool has_float8_ = false;
 };
 

@@ -1,11 +1,17 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <vector>
 
 #include "synps/checkpoint.h"
 
 namespace synps {
+
+/// Blocks of a block scale over so many rows or columns.
+constexpr std::uint64_t scale_blocks(std::uint64_t extent) noexcept {
+  return extent / kScaleBlock + (extent % kScaleBlock != 0 ? 1 : 0);
+}
 
 /// How a scale of this shape lies over a weight of that one; nothing where it does not. Where a
 /// shape fits two forms they mean the same, for then there is one number.

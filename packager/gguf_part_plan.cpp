@@ -31,11 +31,12 @@ class PartPlanner {
 
   void run() {
     const std::vector<std::size_t>& tensors = plan_.gguf->tensors;
-    const std::vector<std::size_t> counts = cut_into_files(
-        {tensors.size(), limit_, [&](std::size_t i) { return plan_.weights[tensors[i]].bytes; },
-         [&](std::size_t first, std::size_t count) {
-           return part(first, count, 0, 1).artifact_bytes;
-         }});
+    const std::vector<std::size_t> counts =
+        cut_into_files({tensors.size(), limit_, kMostParts,
+                        [&](std::size_t i) { return plan_.weights[tensors[i]].bytes; },
+                        [&](std::size_t first, std::size_t count) {
+                          return part(first, count, 0, 1).artifact_bytes;
+                        }});
     check(counts.size(), kMostParts, "parts");
     check(tensors.size(), kMostTensors, "tensors");
     plan_.artifact_bytes = 0;

@@ -9,6 +9,7 @@
 
 #include "shard_index.h"
 #include "synps/error.h"
+#include "synps/output_kind.h"
 
 namespace synps {
 namespace {
@@ -17,7 +18,6 @@ namespace {
 constexpr std::string_view kNumberKey = "split.no";  // from 0
 constexpr std::string_view kCountKey = "split.count";
 constexpr std::string_view kTensorsKey = "split.tensors.count";  // in all parts
-constexpr std::string_view kSuffix = ".gguf";
 constexpr std::size_t kLeastDigits = 5;
 constexpr std::size_t kMostDigits = 9;
 constexpr std::uint64_t kMostParts = 65535;  // gguf-split counts them in 16 bits
@@ -137,17 +137,19 @@ class PartOpener {
 }  // namespace
 
 std::string GgufPartName::part(std::uint64_t part) const {
-  return fmt::format("{}-{:05}-of-{:05}{}", prefix, part, count, kSuffix);
+  return fmt::format("{}-{:05}-of-{:05}{}", prefix, part, count, ending);
 }
 
 std::optional<GgufPartName> parse_gguf_part_name(std::string_view path) {
+  if (!is_gguf_name(path)) return std::nullopt;
+  const std::string_view ending = path.substr(path.rfind('.'));
   std::string_view rest = path;
-  if (!cut_suffix(rest, kSuffix)) return std::nullopt;
+  rest.remove_suffix(ending.size());
   const auto count = cut_number(rest);
   if (!count || *count > kMostParts || !cut_suffix(rest, "-of-")) return std::nullopt;
   const auto number = cut_number(rest);
   if (!number || !cut_suffix(rest, "-") || *number == 0 || *number > *count) return std::nullopt;
-  GgufPartName name{std::string(rest), *number, *count};
+  GgufPartName name{std::string(rest), *number, *count, std::string(ending)};
   if (name.part(*number) != path) return std::nullopt;  // more zeros than it should have
   return name;
 }

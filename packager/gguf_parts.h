@@ -22,6 +22,7 @@ struct GgufPartName {
   std::string prefix;        ///< everything before the number, folder included
   std::uint64_t number = 0;  ///< from 1
   std::uint64_t count = 0;
+  std::string ending = ".gguf";  ///< as it is written there
 
   /// The name of part `part`, from 1.
   std::string part(std::uint64_t part) const;

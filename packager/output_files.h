@@ -8,6 +8,9 @@
 namespace synps {
 
 /// The folder of a path, with its slash; empty for the working folder.
+/// How many descriptors this process may have open at a time.
+std::uint64_t most_descriptors() noexcept;
+
 std::string folder_of(const std::string& path);
 /// A path without its folder.
 std::string file_name_of(const std::string& path);

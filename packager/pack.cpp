@@ -19,6 +19,7 @@
 #include "progress.h"
 #include "synps/artifact_shards.h"
 #include "synps/file_set.h"
+#include "synps/json_writer.h"
 #include "synps/memory.h"
 #include "synps/parallel.h"
 #include "value_problems.h"
@@ -32,6 +33,9 @@ constexpr std::size_t kAnalysesAtOnce = 64;
 
 /// Files of an earlier artifact that an error names.
 constexpr std::size_t kEarlierTold = 10;
+
+/// Descriptors that a pack has open beside those of its output files: inputs, folders, streams.
+constexpr std::uint64_t kOtherDescriptors = 32;
 
 /// Every weight once, and those that are analysed on the way twice.
 std::uint64_t bytes_to_read(const Plan& plan, const std::vector<std::size_t>& analysed) {
@@ -355,6 +359,37 @@ class ShardPacker {
   PackReport report_;
 };
 
+/// A name that those who open it would take for something else is none for an artifact.
+void check_name(const Plan& plan, const std::string& output) {
+  Problem problem{.code = ErrorCode::usage, .file = output};
+  if (output.ends_with(kShardIndexEnd)) {
+    problem.what = "the name is that of the index of files";
+    problem.want = "a name that does not end with " + quote(kShardIndexEnd);
+    problem.hint =
+        "name the artifact itself; where it becomes several files, their index is called "
+        "after it";
+  } else if (!plan.shards.empty() && !is_utf8(file_name_of(output))) {
+    problem.what = "several files cannot be called after this name, which their index has to hold";
+    problem.want = "a name in UTF-8";
+  } else {
+    return;
+  }
+  throw Error(std::move(problem));
+}
+
+/// Every file stays open until all have their names.
+void check_descriptors(const Plan& plan, const std::string& output) {
+  const std::uint64_t wanted = plan.shards.size() + kOtherDescriptors;
+  const std::uint64_t most = most_descriptors();
+  if (plan.shards.empty() || wanted <= most) return;
+  throw Error({.code = ErrorCode::limit,
+               .file = output,
+               .what = "the artifact would be more files than may be open at a time",
+               .found = fmt::format("{} files, and {} descriptors", plan.shards.size(), most),
+               .want = fmt::format("at least {} descriptors", wanted),
+               .hint = "allow larger files (--max-shard-size), or raise the limit (ulimit -n)"});
+}
+
 }  // namespace
 
 std::vector<std::string> output_files(const Plan& plan, const std::string& output) {
@@ -384,6 +419,8 @@ std::vector<std::string> check_output(const Checkpoint& checkpoint, const Plan& 
   const AtomicFile::Options file = file_options(checkpoint, options);
   const std::vector<std::string> written = output_files(plan, output);
   for (const std::string& path : written) AtomicFile::check(os, path, file);
+  check_name(plan, output);
+  check_descriptors(plan, output);
   std::vector<std::string> earlier = earlier_files(output, written);
   if (earlier.empty() || options.replace) return earlier;
   Problem problem{.code = ErrorCode::output, .file = output};

@@ -7,6 +7,7 @@
 #include "gguf_part_plan.h"
 #include "not_carried.h"
 #include "shard_plan.h"
+#include "synps/checkpoint_findings.h"
 #include "synps/error.h"
 
 namespace synps {
@@ -177,15 +178,18 @@ void Planner::add(std::size_t index, const WeightResolution& resolution) {
   contents_.weights.push_back(std::move(stored));
 }
 
-/// Tensors that must not be decoded, unless the policy was clear that it keeps them.
-void refuse_faults(const Checkpoint& checkpoint, const std::vector<WeightResolution>& resolutions) {
-  std::vector<const CheckpointFault*> faults;
-  for (const CheckpointFault& fault : checkpoint.faults()) {
-    const bool kept = std::all_of(fault.tensors.begin(), fault.tensors.end(),
-                                  [&](std::size_t i) { return resolutions[i].told_to_keep; });
-    if (!kept) faults.push_back(&fault);
-  }
-  if (!faults.empty()) throw Error(fault_problems(checkpoint, faults));
+/// What the policy says of every tensor. The checkpoint's faults go before the policy's, which may
+/// come of them.
+std::vector<WeightResolution> resolve(const Checkpoint& checkpoint, const Policy& policy,
+                                      const PlanOptions& options) {
+  std::vector<Problem> of_policy;
+  std::vector<WeightResolution> resolutions =
+      policy.resolve(weight_facts(checkpoint),
+                     {options.allow_unmatched, options.compress, options.output}, of_policy);
+  std::vector<Problem> problems = faults_left(checkpoint, resolutions);
+  for (Problem& problem : of_policy) problems.push_back(std::move(problem));
+  if (!problems.empty()) throw Error(std::move(problems));
+  return resolutions;
 }
 
 /// The layout does not know the checkpoint's name; its errors are about the checkpoint.
@@ -294,9 +298,8 @@ void check_output_kind(const Checkpoint& checkpoint, OutputKind output) {
 
 Plan make_plan(const Checkpoint& checkpoint, const Policy& policy, const PlanOptions& options) {
   check_output_kind(checkpoint, options.output);
-  std::vector<WeightResolution> resolutions = policy.resolve(
-      weight_facts(checkpoint), {options.allow_unmatched, options.compress, options.output});
-  refuse_faults(checkpoint, resolutions);
+  std::vector<WeightResolution> resolutions = resolve(checkpoint, policy, options);
+  std::vector<Problem> warnings = scale_warnings(checkpoint, resolutions);
   Planner planner(checkpoint, policy, options.output);
   for (std::size_t i = 0; i < resolutions.size(); ++i) {
     const auto weight = checkpoint.tensors()[i].scale_of;
@@ -304,6 +307,7 @@ Plan make_plan(const Checkpoint& checkpoint, const Policy& policy, const PlanOpt
   }
   resolutions = {};  // as large as the plan, and done with before the layout needs memory
   Plan plan = planner.finish();
+  plan.warnings = std::move(warnings);
   if (options.max_shard_bytes != 0 && plan.gguf)
     plan_gguf_parts(plan, checkpoint, options.max_shard_bytes, options.name);
   else if (options.max_shard_bytes != 0)

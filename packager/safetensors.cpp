@@ -7,10 +7,10 @@
 #include <array>
 #include <new>
 
-#include "checkpoint_kind.h"
 #include "safetensors_parse.h"
 #include "synps/artifact_layout.h"
 #include "synps/checked.h"
+#include "synps/file_kind.h"
 
 namespace synps {
 namespace {
@@ -33,7 +33,7 @@ void check_kind(const InputFile& file) {
   std::array<char, kKindBytes> head;
   const auto size = std::min<std::uint64_t>(head.size(), file.size());
   file.read(0, std::as_writable_bytes(std::span(head)).first(size));
-  refuse_other_kinds({head.data(), size}, file.path(), "a safetensors file");
+  refuse_other_kinds({head.data(), size}, file.path(), {.name = "a safetensors file"});
 }
 
 /// The length field, checked against the format's limit and the file before anything is allocated.

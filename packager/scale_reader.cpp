@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "companion_scales.h"
 #include "synps/checked.h"
 #include "synps/error.h"
 #include "value_problems.h"
@@ -22,8 +23,8 @@ class ScaleGrid {
       : form_(form), columns_(std::max<std::uint64_t>(weight.columns(), 1)) {
     if (form != ScaleForm::block) return;
     rows_ = weight.extents()[weight.rank() - 2];
-    row_blocks_ = blocks(rows_);
-    column_blocks_ = blocks(columns_);
+    row_blocks_ = scale_blocks(rows_);
+    column_blocks_ = scale_blocks(columns_);
   }
 
   std::uint64_t columns() const noexcept { return columns_; }
@@ -38,10 +39,6 @@ class ScaleGrid {
   }
 
  private:
-  static std::uint64_t blocks(std::uint64_t extent) noexcept {
-    return extent / kScaleBlock + (extent % kScaleBlock != 0 ? 1 : 0);
-  }
-
   ScaleForm form_;
   std::uint64_t columns_;
   std::uint64_t rows_ = 1;  ///< of one matrix

@@ -9,8 +9,9 @@
 #include <span>
 #include <tuple>
 
-#include "checkpoint_kind.h"
 #include "json_document.h"
+#include "synps/file_kind.h"
+#include "synps/folder.h"
 
 namespace synps {
 namespace {
@@ -19,12 +20,6 @@ using simdjson::ondemand::value;
 
 /// As much as a safetensors header may have: an index names the same tensors.
 constexpr std::uint64_t kMaxIndexBytes = 100'000'000;
-
-/// A shard lies beside its index: a name with a folder in it could lead anywhere.
-bool is_plain_file_name(std::string_view name) {
-  return !name.empty() && name != "." && name != ".." &&
-         name.find_first_of(std::string_view("/\0", 2)) == name.npos;
-}
 
 class IndexParser {
  public:
@@ -149,7 +144,7 @@ ShardIndex read_shard_index(const InputFile& file, ShardIndexProblems& problems)
   if (file.size() != 0 && text.data() == nullptr) throw std::bad_alloc();
   file.read(0, std::as_writable_bytes(std::span(text.data(), text.size())));
   const std::string_view head = std::string_view(text.data(), text.size()).substr(0, kKindBytes);
-  refuse_other_kinds(head, file.path(), "a shard index");
+  refuse_other_kinds(head, file.path(), {.name = "a shard index", .json = true});
   return parse(std::move(text), file.path(), problems);
 }
 

@@ -27,8 +27,10 @@ class ShardPlanner {
   }
 
   void run() {
+    check_metadata();
     const std::vector<std::size_t> counts = cut_into_files(
-        {order_.size(), limit_, [&](std::size_t i) { return plan_.weights[order_[i]].bytes; },
+        {order_.size(), limit_, kMaxShards,
+         [&](std::size_t i) { return plan_.weights[order_[i]].bytes; },
          [&](std::size_t first, std::size_t count) { return file_bytes(members(first, count)); }});
     check_count(counts.size());
     std::size_t first = 0;
@@ -63,12 +65,25 @@ class ShardPlanner {
     return lay_out_members(members).file_bytes;
   }
 
+  /// Every shard holds all metadata, so that each is whole.
+  void check_metadata() const {
+    const std::uint64_t bytes = file_bytes({});
+    if (bytes <= limit_) return;
+    throw Error({.code = ErrorCode::limit,
+                 .file = checkpoint_.path(),
+                 .what = "a shard would be too large before it holds a weight: each has all of the "
+                         "checkpoint's metadata",
+                 .found = fmt::format("{} bytes", limit_),
+                 .want = fmt::format("more than {} bytes", bytes),
+                 .hint = "allow larger shards"});
+  }
+
   void check_count(std::size_t count) const {
     if (count <= kMaxShards) return;
     throw Error({.code = ErrorCode::limit,
                  .file = checkpoint_.path(),
                  .what = "the artifact would have more shards than their names can count",
-                 .found = fmt::format("{} shards", count),
+                 .found = fmt::format("more than {} shards", kMaxShards),
                  .want = fmt::format("at most {}", kMaxShards),
                  .hint = "allow larger shards"});
   }

@@ -41,8 +41,7 @@ bool must_check(const UnpackedWeight& weight) {
 
 std::uint64_t unpack_units(const UnpackedWeight& weight) {
   const std::uint64_t length = length_of(weight);
-  const std::uint64_t unit = unit_of(weight);
-  return length == 0 ? 0 : (length - 1) / unit + 1;
+  return length == 0 ? 0 : (length - 1) / unit_of(weight) + 1;
 }
 
 std::uint64_t unpack_buffers(const std::vector<UnpackedWeight>& weights) {

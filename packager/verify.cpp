@@ -13,11 +13,15 @@
 #include "synps/checked.h"
 #include "synps/memory.h"
 #include "synps/parallel.h"
+#include "synps/shard_name.h"
 #include "synps/stored_codec.h"
 #include "verify_gguf.h"
 
 namespace synps {
 namespace {
+
+/// The most weights that are missing, and get a problem each.
+constexpr std::size_t kToldSingly = 10;
 
 struct WeightPair {
   const SourceTensor* source = nullptr;
@@ -31,23 +35,55 @@ Problem weight_problem(const std::string& file, const Weight& weight, std::strin
 
 /// The checkpoint's scales that the artifact has folded into their weights, by tensor.
 std::vector<bool> folded_scales(const Checkpoint& checkpoint, const ArtifactSet& artifact) {
-  const std::vector<StoredWeight>& weights = artifact.index().weights;
   std::vector<bool> folded(checkpoint.tensors().size(), false);
   for (const SourceTensor& tensor : checkpoint.tensors()) {
     if (!tensor.scale) continue;
-    const auto stored = std::lower_bound(
-        weights.begin(), weights.end(), tensor.weight.path,
-        [](const StoredWeight& each, const std::string& path) { return each.weight.path < path; });
-    const bool found = stored != weights.end() && stored->weight.path == tensor.weight.path;
-    if (found && stored->scale && stored->scale->folded) folded[tensor.scale->tensor] = true;
+    const StoredWeight* const stored = artifact.find(tensor.weight.path);
+    if (stored != nullptr && stored->scale && stored->scale->folded)
+      folded[tensor.scale->tensor] = true;
   }
   return folded;
+}
+
+struct LackingWeight {
+  const Weight* weight = nullptr;
+  const std::string* file = nullptr;  ///< that has it, or should have it
+};
+
+/// Weights that one side lacks: a problem each, or one for all when they are many.
+void add_lacking(const std::string& artifact, const std::vector<LackingWeight>& lacking,
+                 std::size_t of, const char* one, const char* many,
+                 std::vector<Problem>& problems) {
+  if (lacking.size() <= kToldSingly) {
+    for (const LackingWeight& each : lacking)
+      problems.push_back(weight_problem(*each.file, *each.weight, one));
+    return;
+  }
+  Problem problem{.code = ErrorCode::artifact, .file = artifact, .what = many};
+  problem.found =
+      fmt::format("{} of {}, such as {}", lacking.size(), of, quote(lacking.front().weight->path));
+  problems.push_back(std::move(problem));
+}
+
+/// A shard by itself, named in place of the artifact, has few of the checkpoint's weights.
+std::optional<Problem> part_of_several(const ArtifactSet& artifact, std::size_t lacking,
+                                       std::size_t of) {
+  const auto shard = parse_shard_name(artifact.path());
+  if (lacking == 0 || artifact.is_sharded() || !shard || shard->count == 1) return std::nullopt;
+  Problem problem{.code = ErrorCode::artifact, .file = artifact.path()};
+  problem.what = fmt::format("this is shard {} of {} of {}, and not the whole artifact",
+                             shard->number, shard->count, quote(shard->artifact));
+  problem.found = fmt::format("{} of the checkpoint's {} weights", of - lacking, of);
+  problem.hint = "name the shard index: " + quote(shard_index_name(shard->artifact));
+  return problem;
 }
 
 /// Weights that are the same on both sides; problems for the others.
 std::vector<WeightPair> pair_weights(const Checkpoint& checkpoint, const ArtifactSet& artifact,
                                      std::vector<Problem>& problems) {
   std::vector<WeightPair> pairs;
+  std::vector<LackingWeight> only_in_source;
+  std::vector<LackingWeight> only_in_artifact;
   const std::vector<SourceTensor>& tensors = checkpoint.tensors();
   const std::vector<StoredWeight>& weights = artifact.index().weights;
   const std::vector<bool> folded = folded_scales(checkpoint, artifact);
@@ -65,17 +101,24 @@ std::vector<WeightPair> pair_weights(const Checkpoint& checkpoint, const Artifac
     const bool only_stored =
         !only_source && (t == tensors.size() || weights[w].weight.path < tensors[t].weight.path);
     if (only_source) {
-      problems.push_back(weight_problem(artifact.path(), tensors[t++].weight,
-                                        "the checkpoint's weight is not in the artifact"));
+      only_in_source.push_back({&tensors[t++].weight, &artifact.path()});
     } else if (only_stored) {
-      problems.push_back(weight_problem(artifact.file_of(w).path(), weights[w].weight,
-                                        "the weight is not in the checkpoint"));
+      only_in_artifact.push_back({&weights[w].weight, &artifact.file_of(w).path()});
       ++w;
     } else {
       pairs.push_back({&tensors[t++], &weights[w], &artifact.file_of(w)});
       ++w;
     }
   }
+  const std::size_t wanted = pairs.size() + only_in_source.size();
+  if (auto part = part_of_several(artifact, only_in_source.size(), wanted))
+    problems.push_back(std::move(*part));
+  else
+    add_lacking(artifact.path(), only_in_source, wanted,
+                "the checkpoint's weight is not in the artifact",
+                "weights of the checkpoint are not in the artifact", problems);
+  add_lacking(artifact.path(), only_in_artifact, weights.size(),
+              "the weight is not in the checkpoint", "weights are not in the checkpoint", problems);
   return pairs;
 }
 

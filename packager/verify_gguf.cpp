@@ -1,13 +1,17 @@
 #include "verify_gguf.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <memory>
 #include <string_view>
 #include <utility>
 
+#include "checkpoint_files.h"
 #include "compare_gguf.h"
 #include "memory_model.h"
+#include "synps/artifact_set.h"
 #include "synps/checked.h"
 #include "synps/gguf.h"
 #include "synps/memory.h"
@@ -15,6 +19,9 @@
 
 namespace synps {
 namespace {
+
+/// The most weights that are missing, and get a problem each.
+constexpr std::size_t kToldSingly = 10;
 
 /// Null, and problems in the report, when the file is no sound GGUF.
 std::unique_ptr<Checkpoint> open(const std::string& path, Os& os, VerifyReport& report) {
@@ -26,6 +33,16 @@ std::unique_ptr<Checkpoint> open(const std::string& path, Os& os, VerifyReport& 
     for (Problem& problem : report.problems) problem.code = ErrorCode::artifact;
     return nullptr;
   }
+}
+
+/// Nothing else has the names and key-values that are compared.
+void require_gguf(const Checkpoint& checkpoint) {
+  if (checkpoint.gguf_version() != 0) return;
+  throw Error({.code = ErrorCode::usage,
+               .file = checkpoint.path(),
+               .what = "a GGUF file can only be compared with a GGUF checkpoint",
+               .found = "safetensors",
+               .hint = "compare it with the GGUF checkpoint that it was packed from"});
 }
 
 struct TensorPair {
@@ -40,15 +57,29 @@ std::vector<const SourceTensor*> weights_of(const Checkpoint& checkpoint) {
   return weights;
 }
 
+/// Weights that one side lacks: a problem each, or one for all when they are many.
+void add_lacking(const Checkpoint& written, const std::vector<const SourceTensor*>& lacking,
+                 std::size_t of, const char* one, const char* many,
+                 std::vector<Problem>& problems) {
+  Problem problem{.code = ErrorCode::artifact, .file = written.path(), .what = one};
+  if (lacking.size() > kToldSingly) {
+    problem.what = many;
+    problem.found = fmt::format("{} of {}, such as {}", lacking.size(), of,
+                                quote(lacking.front()->weight.path));
+    problems.push_back(std::move(problem));
+    return;
+  }
+  for (const SourceTensor* tensor : lacking) {
+    problem.field = tensor->weight.path;
+    problems.push_back(problem);
+  }
+}
+
 /// Tensors that both have; problems for the others.
 std::vector<TensorPair> pair_tensors(const Checkpoint& checkpoint, const Checkpoint& written,
                                      std::vector<Problem>& problems) {
-  const auto lacking = [&](const SourceTensor& tensor, const char* what) {
-    problems.push_back({.code = ErrorCode::artifact,
-                        .file = written.path(),
-                        .what = what,
-                        .field = tensor.weight.path});
-  };
+  std::vector<const SourceTensor*> only_in_source;
+  std::vector<const SourceTensor*> only_in_file;
   const std::vector<const SourceTensor*> wanted = weights_of(checkpoint);
   const std::vector<const SourceTensor*> found = weights_of(written);
   std::vector<TensorPair> pairs;
@@ -59,12 +90,16 @@ std::vector<TensorPair> pair_tensors(const Checkpoint& checkpoint, const Checkpo
                       : f == found.size() ? -1
                                           : wanted[w]->weight.path.compare(found[f]->weight.path);
     if (order < 0)
-      lacking(*wanted[w++], "the checkpoint's weight is not in the file");
+      only_in_source.push_back(wanted[w++]);
     else if (order > 0)
-      lacking(*found[f++], "the weight is not in the checkpoint");
+      only_in_file.push_back(found[f++]);
     else
       pairs.push_back({wanted[w++], found[f++]});
   }
+  add_lacking(written, only_in_source, wanted.size(), "the checkpoint's weight is not in the file",
+              "weights of the checkpoint are not in the file", problems);
+  add_lacking(written, only_in_file, found.size(), "the weight is not in the checkpoint",
+              "weights are not in the checkpoint", problems);
   return pairs;
 }
 
@@ -126,7 +161,7 @@ void compare(const Checkpoint& written, const CodecRegistry& codecs, const Check
 bool starts_as_gguf(Os& os, const std::string& path) {
   FileStatus status;
   if (os.status(path, true, status) == 0 && status.kind == FileStatus::Kind::directory)
-    return false;  // it may hold an artifact in several files
+    return !ArtifactSet::recognises(path, os) && holds_gguf_alone(path);
   const InputFile file(os, path, ErrorCode::artifact);
   std::array<char, 4> head;
   const auto size = std::min<std::uint64_t>(head.size(), file.size());
@@ -138,7 +173,7 @@ VerifyReport verify_gguf(const std::string& path, const CodecRegistry& codecs,
                          const VerifyOptions& options, Os& os) {
   VerifyReport report;
   report.has_checksums = false;
-  if (options.against != nullptr) check_output_kind(*options.against, OutputKind::gguf);
+  if (options.against != nullptr) require_gguf(*options.against);
   const std::unique_ptr<Checkpoint> written = open(path, os, report);
   if (written == nullptr) return report;
   for (const InputFile& file : written->files()) report.bytes += file.size();

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <string_view>
 #include <vector>
 
 #include "format_names.h"
@@ -11,6 +12,9 @@
 
 namespace synps {
 namespace {
+
+/// What llama.cpp stores tensors of one dimension as.
+constexpr std::string_view kOneDimensional = "f32:f32";
 
 /// What a policy may name for GGUF: codecs that encode and store the blocks of a tensor type.
 std::vector<std::string> formats_for_gguf(const CodecRegistry& codecs) {
@@ -51,6 +55,21 @@ std::optional<WeightFault> form_fault(const SetResolution& set, OutputKind outpu
   fault.problem.hint =
       "set compress = \"none\" for these weights; a file that extends this one can, for GGUF alone";
   return fault;
+}
+
+std::string type_warning(const WeightFacts& facts, OutputKind output, const CodecRegistry& codecs,
+                         const WeightResolution& weight) {
+  const Shape& shape = facts.weight.shape;
+  if (output != OutputKind::gguf || weight.codec == nullptr || shape.rows() != 1) return {};
+  const CodecInfo& info = weight.codec->info();
+  // Scalars and [1, n] are 1-D to ggml as well, which counts extents of 1 for none (ggml_n_dims).
+  // convert_hf_to_gguf.py writes such tensors as f32, and llama-quantize leaves them alone, both of
+  // llama.cpp: its kernels for norms and biases are made for that.
+  if (info.id() == kOneDimensional || weight.codec == source_codec(codecs, facts)) return {};
+  return fmt::format(
+      "1-D in a GGUF file, and stored as {}: llama.cpp has norms, biases and other 1-D tensors in "
+      "f32, and may not run them otherwise; give them format = \"keep\"{}",
+      CodecRegistry::short_name(info), facts.weight.dtype == DType::f32 ? "" : " or \"f32\"");
 }
 
 }  // namespace synps

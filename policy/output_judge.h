@@ -20,4 +20,9 @@ std::optional<WeightFault> format_fault(const std::string& format, SourcePlace p
 std::optional<WeightFault> form_fault(const SetResolution& set, OutputKind output,
                                       const WeightResolution& weight);
 
+/// Why whoever loads a file of this kind may refuse the weight as it is stored, though the file has
+/// room for it; "" for nothing.
+std::string type_warning(const WeightFacts& facts, OutputKind output, const CodecRegistry& codecs,
+                         const WeightResolution& weight);
+
 }  // namespace synps

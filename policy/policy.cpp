@@ -82,10 +82,19 @@ const CodecRegistry& Policy::codecs() const noexcept {
 
 std::vector<WeightResolution> Policy::resolve(const std::vector<WeightFacts>& weights,
                                               const ResolveOptions& options) const {
-  ProblemList problems(impl_->document.files);
+  std::vector<Problem> problems;
+  std::vector<WeightResolution> resolutions = resolve(weights, options, problems);
+  if (!problems.empty()) throw Error(std::move(problems));
+  return resolutions;
+}
+
+std::vector<WeightResolution> Policy::resolve(const std::vector<WeightFacts>& weights,
+                                              const ResolveOptions& options,
+                                              std::vector<Problem>& problems) const {
+  ProblemList found(impl_->document.files);
   Resolution resolution =
-      resolve_weights(impl_->document, impl_->coverage, weights, options, problems);
-  problems.throw_if_any();
+      resolve_weights(impl_->document, impl_->coverage, weights, options, found);
+  for (Problem& problem : found.take()) problems.push_back(std::move(problem));
   return std::move(resolution.weights);
 }
 

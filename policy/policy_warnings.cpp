@@ -44,8 +44,32 @@ bool claims_other_values(const PolicyEntry& entry) {
 // The keys of one policy that count, and what they do.
 using OwnUses = std::vector<std::pair<std::string, KeyUse>>;
 
+// What a policy matches.
+struct Matched {
+  bool scales = false;
+  bool others = false;  // than scales; no floats, where a key has the use `none`
+  bool faulty = false;  // that must not be decoded: to say `keep` by name says that it is meant
+};
+
+void say_why_unneeded(const Matched& matched, Problem& problem) {
+  constexpr const char* kScales = "a scale goes with its weight: say it of that";
+  constexpr const char* kOthers = "weights that are no floats are kept as stored";
+  if (!matched.scales) {
+    problem.what = "the key changes nothing: its pattern matches only weights that are no floats";
+    problem.hint = kOthers;
+  } else if (!matched.others) {
+    problem.what = "the key changes nothing: its pattern matches only scales of weights";
+    problem.hint = kScales;
+  } else {
+    problem.what =
+        "the key changes nothing: its pattern matches only scales of weights, and weights that are "
+        "no floats";
+    problem.hint = fmt::format("{}; {}", kScales, kOthers);
+  }
+}
+
 void warn_of(const PolicyEntry& entry, OwnUses uses, const CodecRegistry& codecs,
-             ProblemList& warnings) {
+             ProblemList& warnings, const Matched& matched = {}) {
   // What a base says under the same pattern is the base's.
   uses.erase(
       std::remove_if(uses.begin(), uses.end(),
@@ -69,11 +93,11 @@ void warn_of(const PolicyEntry& entry, OwnUses uses, const CodecRegistry& codecs
       problem.what = "the key changes nothing: narrower policies override it everywhere";
       problem.hint = "remove it, or look whether a narrower one reaches too far";
     } else if (use == KeyUse::repeats) {
+      if (matched.faulty && key == "format") continue;
       problem.what = "the key changes nothing: without it the same would hold";
       problem.hint = "remove it, or keep it to pin the value against later changes";
     } else if (use == KeyUse::none) {
-      problem.what = "the key changes nothing: its pattern matches only weights that are no floats";
-      problem.hint = "weights that are no floats are kept as stored";
+      say_why_unneeded(matched, problem);
     } else {
       continue;
     }
@@ -175,9 +199,16 @@ void warn_of_useless_keys(const PolicyDocument& document, const Resolution& reso
   } catch (const Error&) {
     return warn_of_unfinished_search(warnings);
   }
+  std::vector<Matched> matched(document.entries.size());
+  for (const auto& [covering, use] : resolution.sets)
+    for (const std::uint32_t number : covering) {
+      matched[number].scales = matched[number].scales || use.by_scales;
+      matched[number].others = matched[number].others || use.by_weights;
+      matched[number].faulty = matched[number].faulty || use.by_faulty;
+    }
   for (const auto& [number, uses] : by_policy) {
     const PolicyEntry& entry = document.entries[number];
-    if (!entry.is_inherited()) warn_of(entry, uses, *document.codecs, warnings);
+    if (!entry.is_inherited()) warn_of(entry, uses, *document.codecs, warnings, matched[number]);
   }
 }
 

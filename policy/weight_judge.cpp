@@ -153,6 +153,11 @@ std::optional<WeightFault> check_form(const SetResolution& set, const PolicyDocu
   return check_compression(set, document, out);
 }
 
+void add_warning(const std::string& warning, WeightResolution& out) {
+  if (!out.warning.empty() && !warning.empty()) out.warning += "; ";
+  out.warning += warning;
+}
+
 void warn_of_volatile_heap(WeightResolution& out) {
   if (out.scheme && out.scheme->is_volatile && out.form.residency == ResidencyRequest::heap)
     out.warning = "volatile, but residency is heap: pages on the heap cannot be discarded";
@@ -192,6 +197,7 @@ std::optional<WeightFault> judge(const WeightFacts& facts, const SetResolution& 
   if (fault_of_shape) return fault_of_shape;
   if (out.codec != nullptr)
     if (auto fault = check_source(facts, set.scheme->place, document, codecs, out)) return fault;
+  add_warning(type_warning(facts, output, codecs, out), out);
   return check_form(set, document, output, out);
 }
 

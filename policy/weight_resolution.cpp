@@ -62,6 +62,7 @@ Resolution resolve_weights(const PolicyDocument& document, const PolicyCoverage&
     const bool is_float = weights[i].needs_scheme();
     (weights[i].scale_of.empty() ? use.by_weights : use.by_scales) = true;
     use.by_floats = use.by_floats || is_float;
+    use.by_faulty = use.by_faulty || weights[i].only_kept;
     for (const Ambiguity& ambiguity : use.resolution.ambiguities)
       if (concerns(ambiguity.key, is_float)) report.add(ambiguity, weight.path);
     const auto fault =

@@ -18,6 +18,7 @@ struct SetUse {
   bool by_floats = false;   ///< some weight with this set needs a scheme
   bool by_scales = false;   ///< some weight with this set is the scale of another
   bool by_weights = false;  ///< some weight with this set is none
+  bool by_faulty = false;   ///< some weight with this set must not be decoded
 };
 
 /// What a policy says about the weights of a checkpoint.

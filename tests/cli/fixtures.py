@@ -73,6 +73,42 @@ def gguf_blocks(type_, count, seed):
     return b"".join(scale + bytes_[i * codes : (i + 1) * codes] for i in range(count))
 
 
+def write_gguf_tensors(path, keys, tensors):
+    head = b"GGUF" + struct.pack("<IQQ", 3, len(tensors), len(keys))
+    for key, type_, value in keys:
+        head += gguf_text(key) + struct.pack("<I", type_) + value
+    data = b""
+    for name, ne, type_, bytes_ in tensors:
+        head += gguf_text(name) + struct.pack(f"<I{len(ne)}QIQ", len(ne), *ne, type_, len(data))
+        data += bytes_ + bytes(-len(bytes_) % 32)
+    with open(path, "wb") as out:
+        out.write(head + bytes(-len(head) % 32) + data)
+
+
+def write_llama_gguf(path):
+    """What convert_hf_to_gguf.py --outtype f16 makes of two layers: 1-D tensors are f32."""
+    keys = [
+        ("general.architecture", 8, gguf_text("llama")),
+        ("general.file_type", 4, struct.pack("<I", 1)),
+    ]
+    shapes = {"token_embd.weight": [256, 8], "output_norm.weight": [256], "output.weight": [256, 8],
+              "rope_freqs.weight": [32]}
+    for layer in range(2):
+        for name, ne in {
+            "attn_norm.weight": [256], "attn_q.weight": [256, 8], "attn_q.bias": [8],
+            "attn_k.weight": [256, 4], "attn_v.weight": [256, 4], "attn_output.weight": [256, 8],
+            "ffn_norm.weight": [256], "ffn_gate.weight": [256, 4], "ffn_up.weight": [256, 4],
+            "ffn_down.weight": [96, 8],
+        }.items():
+            shapes[f"blk.{layer}.{name}"] = ne
+    tensors = []
+    for seed, (name, ne) in enumerate(shapes.items(), 10):
+        flat = len(ne) == 1
+        numbers = values(ne[0] * (1 if flat else ne[1]), seed)
+        tensors.append((name, ne, 0 if flat else 1, encode("F32" if flat else "F16", numbers)))
+    write_gguf_tensors(path, keys, tensors)
+
+
 def write_gguf(path):
     """A GGUF checkpoint with packed blocks, one of them of a type that nothing decodes."""
     keys = [
@@ -96,15 +132,7 @@ def write_gguf(path):
         ("blk.0.ffn_up.weight", [64, 48], 1, encode("F16", values(64 * 48, 5))),
         ("blk.1.ffn_up.weight", [256, 12], 16, gguf_blocks("IQ2_XXS", 12, 6)),
     ]
-    head = b"GGUF" + struct.pack("<IQQ", 3, len(tensors), len(keys))
-    for key, type_, value in keys:
-        head += gguf_text(key) + struct.pack("<I", type_) + value
-    data = b""
-    for name, ne, type_, bytes_ in tensors:
-        head += gguf_text(name) + struct.pack(f"<I{len(ne)}QIQ", len(ne), *ne, type_, len(data))
-        data += bytes_ + bytes(-len(bytes_) % 32)
-    with open(path, "wb") as out:
-        out.write(head + bytes(-len(head) % 32) + data)
+    write_gguf_tensors(path, keys, tensors)
 
 
 LAYERS = 3
@@ -269,6 +297,20 @@ format = "q6_k"
 fallback = "bf16"
 """
 
+GGUF_FLAT = """\
+[myelin]
+formats = ["f16"]
+
+[policies."*"]
+fallback = "f16"
+
+[[policies."*".schemes]]
+format = "q8_0"
+
+[[policies."rope_freqs.weight".schemes]]
+format = "keep"
+"""
+
 GGUF_TERNARY = """\
 [myelin]
 formats = ["f16", "q4_0"]
@@ -303,14 +345,29 @@ format = "q8_0"
 format = "keep"
 """
 
+KEEP = """\
+[[policies."*".schemes]]
+format = "keep"
+"""
+
 POLICIES = {
     "fp8.toml": FP8,
+    "keep_all.toml": KEEP,
+    "keep_scales.toml": KEEP + """
+[policies."**.scale_weight"]
+dtype = "f32"
+""",
+    "keep_named.toml": KEEP + """
+[[policies."model.layers.0.mlp.gate_proj.weight_scale".schemes]]
+format = "keep"
+""",
     "fp8_scale.toml": FP8 + """
 [[policies."**.scale_weight".schemes]]
 format = "f16"
 """,
     "gguf.toml": GGUF,
     "gguf_out.toml": GGUF_OUT,
+    "gguf_flat.toml": GGUF_FLAT,
     "gguf_ternary.toml": GGUF_TERNARY,
     "gguf_q8.toml": GGUF_Q8,
     "layered.toml": LAYERED,
@@ -382,10 +439,18 @@ def fill(folder):
         join("small_values.safetensors"), [("w", "F32", [2, 32], [1e-9] * 3 + [0.5] * 61)]
     )
     write_gguf(join("tiny.gguf"))
+    write_llama_gguf(join("llama.gguf"))
+    os.mkdir(join("parts"))
+    with open(join("config.json"), "w", encoding="utf-8") as file:
+        file.write('{"architectures": ["LlamaForCausalLM"]}\n')
     write_safetensors(join("fp8.safetensors"), fp8_tensors())
     misfit = ("model.layers.0.mlp.gate_proj.weight_scale", "F32", [160], [1] * 160)
     gate = ("model.layers.0.mlp.gate_proj.weight", "F8_E4M3", [64, 160], [1] * 64 * 160)
     write_safetensors(join("misfit.safetensors"), fp8_tensors() + [gate, misfit])
+    orphan = ("model.layers.0.mlp.gate_proj.weight_scale", "F32", [], [1])
+    write_safetensors(join("orphan.safetensors"), fp8_tensors() + [orphan])
+    second = ("model.layers.0.mlp.up_proj.scale_weight", "F32", [], [1])
+    write_safetensors(join("second.safetensors"), fp8_tensors() + [second])
     write_safetensors(join("gptq.safetensors"), gptq_tensors())
     for name, text in POLICIES.items():
         with open(join(name), "w") as out:

@@ -166,6 +166,8 @@ TEST_CASE("every preset gives each family a policy that resolves and does what i
         const std::string_view wanted = table ? preset.tables : preset.matrices;
         if (!is_large(role) || builtin_registry().for_dtype(weight.dtype) == nullptr)
           CHECK(format == "keep");
+        else if (weight.dtype == DType::f8_e4m3 && wanted == "q8_0")
+          CHECK(format == "keep");  // which would take more bits than it has
         else if (weight.shape.columns() % 32 == 0 || wanted == "f16")
           CHECK(format == wanted);
         else
@@ -250,6 +252,23 @@ TEST_CASE("checkpoints with next to nothing in them") {
       formats_under(text, weights);
     }
   }
+}
+
+TEST_CASE("8-bit floats stay where a format would make them no smaller") {
+  const Facts weights{facts("model.layers.0.mlp.up_proj.weight", {64, 64}, DType::f8_e4m3),
+                      facts("model.layers.1.mlp.up_proj.weight", {64, 64}, DType::f8_e4m3),
+                      facts("model.embed_tokens.weight", {64, 64}, DType::f8_e4m3),
+                      facts("model.norm.weight", {64})};
+  const std::string kept = text_for(weights, "q8_0");
+  CHECK(formats_under(kept, weights).at("model.layers.0.mlp.up_proj.weight") == "keep");
+  CHECK(kept.find("Eight bits already: q8_0 would take") != std::string::npos);
+  const std::string smaller = text_for(weights, "q4_0");
+  const auto formats = formats_under(smaller, weights);
+  CHECK(formats.at("model.layers.0.mlp.up_proj.weight") == "q4_0");
+  CHECK(formats.at("model.embed_tokens.weight") == "keep");
+  const std::string larger = text_for(weights, "f16");
+  CHECK(formats_under(larger, weights).at("model.layers.0.mlp.up_proj.weight") == "f16");
+  CHECK(larger.find("get twice as large") != std::string::npos);
 }
 
 TEST_CASE("f64 is declared, and its rounding said") {

@@ -1,4 +1,4 @@
-"""docs/cli.md: its commands print what is printed there.
+"""docs/cli.md: its commands print what is printed there. docs/gguf.md: its policy does what it says.
 
 Console blocks run one after the other in one folder, where examples/ and synps.toml.example are
 those of the project and synps.toml is a copy of the latter. `$ COMMAND` is followed by its output,
@@ -15,6 +15,7 @@ import subprocess
 import tempfile
 import unittest
 
+from fixtures import write_llama_gguf
 from support import SYNPS, default_signals, without_digests
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -105,3 +106,29 @@ class Docs(unittest.TestCase):
                                    check=True)
             for option in re.findall(r"--[a-z][a-z-]+", shown.stdout):
                 self.assertIn(f"`{option}", text, command)
+
+    def test_the_policy_for_gguf_keeps_what_llama_cpp_wants_in_f32(self):
+        with open(os.path.join(ROOT, "docs", "gguf.md"), encoding="utf-8") as file:
+            policies = re.findall(r"^```toml\n(.*?)^```$", file.read(), re.MULTILINE | re.DOTALL)
+        self.assertEqual(len(policies), 1)
+        with open(os.path.join(self.folder, "synps.toml"), "w", encoding="utf-8") as file:
+            file.write(policies[0])
+        write_llama_gguf(os.path.join(self.folder, "model-F16.gguf"))
+        self.run_step("synps check model-F16.gguf -p synps.toml --to gguf --strict")
+        self.run_step("synps pack model-F16.gguf -p synps.toml -o model-Q4_K_M.gguf")
+        done = subprocess.run([SYNPS, "inspect", "model-Q4_K_M.gguf", "--json"], cwd=self.folder,
+                              capture_output=True, text=True, check=True)
+        found = {weight["path"]: weight["source"].split(":")[0]
+                 for weight in json.loads(done.stdout)["weights"]}
+        wanted = {"output_norm.weight": "f32", "rope_freqs.weight": "f32",
+                  "token_embd.weight": "q4_k", "output.weight": "q6_k"}
+        for layer in range(2):
+            for names, encoding in {
+                "attn_norm.weight ffn_norm.weight attn_q.bias": "f32",
+                "attn_q.weight attn_k.weight attn_output.weight": "q4_k",
+                "ffn_gate.weight ffn_up.weight": "q4_k",
+                "attn_v.weight": "q6_k",
+                "ffn_down.weight": "q8_0",  # its rows are no multiple of 256
+            }.items():
+                wanted.update({f"blk.{layer}.{name}": encoding for name in names.split()})
+        self.assertEqual(found, wanted)

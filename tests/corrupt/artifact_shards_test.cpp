@@ -143,7 +143,8 @@ TEST_CASE("two shards that cannot be opened are told together") {
   const Shards shards;
   write_file(shards.one(), "");
   fs::remove(shards.two());
-  CHECK(shards.problems().size() == 2);
+  const auto problems = shards.problems();
+  REQUIRE(problems.size() == 2);
 }
 
 TEST_CASE("two names for one file") {
@@ -152,7 +153,7 @@ TEST_CASE("two names for one file") {
   fs::create_hard_link(shards.one(), shards.two());
   const auto problems = shards.problems();
   REQUIRE(problems.size() == 2);  // its digest, too
-  CHECK(problems[0].what == "a shard is not the one that was packed with the others");
+  CHECK(problems[0].what == "a shard has the contents of another");
   CHECK(problems[1].what == "two shards are one file under two names");
   CHECK(problems[1].found == "the same file as 'one.synps'");
 }
@@ -173,7 +174,30 @@ TEST_CASE("two shards that have changed names") {
   fs::rename(shards.one(), shards.dir.file("other"));
   fs::rename(shards.two(), shards.one());
   fs::rename(shards.dir.file("other"), shards.two());
-  CHECK(shards.problems().size() == 2);
+  const auto problems = shards.problems();
+  REQUIRE(problems.size() == 2);
+  CHECK(problems[0].what == "a shard has the contents of another");
+  CHECK(problems[0].field == "shard 'one.synps'");
+  CHECK(problems[0].found.find("what 'two.synps' was packed with") == 0);
+  CHECK(problems[1].found.find("what 'one.synps' was packed with") == 0);
+}
+
+TEST_CASE("a folder of shards without their index") {
+  const TempDir dir;
+  for (const char* name : {"m-00001-of-00002.synps", "m-00002-of-00002.synps"})
+    build_artifact(dir.file(name), {weight(name, 1)}, {});
+  CHECK(ArtifactSet::recognises(dir.path()));
+  const Problem problem = thrown_problem([&] { ArtifactSet{dir.path()}; });
+  CHECK(problem.code == ErrorCode::artifact);
+  CHECK(problem.what == "the folder holds shards of an artifact, and no shard index");
+  CHECK(problem.found == "'m-00001-of-00002.synps' and 1 more");
+  CHECK(problem.want == "'m.synps.index.json'");
+  // Names alone make no artifact, and something else may be meant.
+  write_file(dir.file("other.gguf"), "GGUF");
+  CHECK_FALSE(ArtifactSet::recognises(dir.path()));
+  fs::remove(dir.file("other.gguf"));
+  write_file(dir.file("m-00001-of-00002.synps"), "text");
+  CHECK_FALSE(ArtifactSet::recognises(dir.path()));
 }
 
 TEST_CASE("an entry that is not in the shard that the index names") {

@@ -120,11 +120,12 @@ def unpacked_as_f32(folder, checkpoint):
     return file_tensors(plain)
 
 
-def init_gives_a_sound_policy(folder, checkpoint):
+def init_gives_a_sound_policy(folder, checkpoint, strict=True):
+    """Not strict: of a checkpoint in which a scale may be lost, `check` warns."""
     for preset in ("f16", "q8_0", "q4_0"):
         policy = os.path.join(folder, "init.toml")
         synps("init", checkpoint, "--preset", preset, "-o", policy, "--force")
-        report = synps_json("check", checkpoint, "-p", policy, "--strict")
+        report = synps_json("check", checkpoint, "-p", policy, *(["--strict"] if strict else []))
         check(report["ok"], report)
         artifact = os.path.join(folder, "init.synps")
         synps("pack", checkpoint, "-p", policy, "-o", artifact, "--force")
@@ -191,7 +192,7 @@ def compressed_tensors(folder):
               synps_json("plan", checkpoint, "-p", policy)["weights"]}
     check(scales["a.weight"] == {"path": "a.weight_scale", "form": "row", "folded": True}, scales)
     check(scales["c.weight"] is None and "a.weight_scale" not in scales, scales)
-    init_gives_a_sound_policy(folder, checkpoint)
+    init_gives_a_sound_policy(folder, checkpoint, strict=False)
 
 
 def comfy(folder):
@@ -290,8 +291,10 @@ def packed_by_others(folder):
                 tensors[f"layers.{layer}.mlp.up.{name}"] = (dtype, shape, b"\x11" * size)
         checkpoint = write(os.path.join(folder, "packed.safetensors"), tensors)
         for command in ("plan", "check"):
-            error = synps(command, checkpoint, "-p", policy, expect=3).stderr
-            check(f"packed as {scheme}," in error and "3 modules" in error, error)
+            done = synps(command, checkpoint, "-p", policy, expect=3)
+            # What is wrong is the result of check, whose lines are broken.
+            error = " ".join((done.stderr + done.stdout).split())
+            check(f"packed as {scheme}," in error and "3 modules" in error, (scheme, error))
         check(scheme in synps("inspect", checkpoint).stdout, f"inspect on {scheme}")
         marked = [weight for weight in synps_json("inspect", checkpoint)["weights"]
                   if weight.get("packed_as") == scheme]

@@ -18,6 +18,9 @@ inline constexpr std::uint64_t kMaxShards = 99'999;
 /// 0 of 3 is `model-00001-of-00003.synps`. A path's folder stays.
 std::string shard_name(const std::string& name, std::uint64_t number, std::uint64_t count);
 
+/// What the name of a shard index ends with.
+inline constexpr std::string_view kShardIndexEnd = ".index.json";
+
 /// Name of the shard index: `model.synps.index.json`.
 std::string shard_index_name(const std::string& name);
 

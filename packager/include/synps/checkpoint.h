@@ -84,7 +84,7 @@ struct CheckpointFault {
     scale_of_other_dtype,  ///< of a weight that is no 8-bit float
     scale_dtype,           ///< the scale is of a dtype that no scale has
     scale_shape,           ///< its shape fits no form
-    second_scale,          ///< the weight has another one
+    second_scale,          ///< the weight has another one, so that it is bound to neither
     packed,                ///< a module of a scheme that nothing here decodes
   };
   Kind kind = Kind::packed;

@@ -7,6 +7,7 @@
 
 #include "synps/artifact_layout.h"
 #include "synps/checkpoint.h"
+#include "synps/error.h"
 #include "synps/gguf_plan.h"
 #include "synps/gguf_types.h"
 #include "synps/output_kind.h"
@@ -63,6 +64,7 @@ struct Plan {
   std::uint64_t mapped_bytes = 0;      ///< mapped from the file
   std::uint64_t conversion_bytes = 0;  ///< made by conversions at load: by inflating
   bool fits = true;                    ///< within the budget, where one is given
+  std::vector<Problem> warnings{};     ///< what is most likely wrong with the checkpoint
 
   /// The files, where there are several; `layout` is then that of one file, which is not written.
   std::vector<PlannedShard> shards;
@@ -96,9 +98,8 @@ void check_output_kind(const Checkpoint& checkpoint, OutputKind output);
 /// What tensors of a GGUF output are aligned to, in bytes: as in the checkpoint.
 std::uint64_t gguf_alignment(const Checkpoint& checkpoint);
 
-/// Resolves every weight and lays the output out. Throws Error with all problems; of code
-/// checkpoint for tensors that must not be decoded (Checkpoint::faults()), unless the policy keeps
-/// them all.
+/// Resolves every weight and lays the output out. Throws Error with all problems: those of code
+/// checkpoint, for tensors that must not be decoded (faults_left()), and then those of the policy.
 Plan make_plan(const Checkpoint& checkpoint, const Policy& policy, const PlanOptions& options = {});
 
 /// Bytes that loading a stored weight takes on the heap, in the file's mapping, and of them by

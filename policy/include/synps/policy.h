@@ -256,6 +256,11 @@ class Policy {
   /// an example.
   std::vector<WeightResolution> resolve(const std::vector<WeightFacts>& weights,
                                         const ResolveOptions& options = {}) const;
+  /// The same, but adds the problems rather than throwing them: of weights that they speak of, what
+  /// could be decided. Throws Error(limit).
+  std::vector<WeightResolution> resolve(const std::vector<WeightFacts>& weights,
+                                        const ResolveOptions& options,
+                                        std::vector<Problem>& problems) const;
 
   /// What the policy says about a value at a path, whether or not a weight has it: support and
   /// fallback are judged only with facts, and what is wrong with the weight is then a warning.

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "synps/artifact_shards.h"
+#include "synps/shard_name.h"
 #include "temp_dir.h"
 #include "thrown_problem.h"
 
@@ -56,6 +57,21 @@ TEST_CASE("shards are called as Hugging Face calls them") {
   CHECK(shard_name("a.b/x.y.synps", 98, 100) == "a.b/x.y-00099-of-00100.synps");
   CHECK(shard_name("a.b/model", 1, 2) == "a.b/model-00002-of-00002");
   CHECK(shard_name(".hidden", 1, 2) == ".hidden-00002-of-00002");
+}
+
+TEST_CASE("the name of a shard says which it is, and of what") {
+  const auto shard = parse_shard_name("a.b/x.y-00099-of-00100.synps");
+  REQUIRE(shard);
+  CHECK(shard->artifact == "x.y.synps");
+  CHECK(shard->number == 99);
+  CHECK(shard->count == 100);
+  CHECK(parse_shard_name("m-00001-of-00001")->artifact == "m");
+  for (const char* other : {"", "model.synps", "-00001-of-0002.synps", "m-0001-of-00002.synps",
+                            "m-00000-of-00002.synps", "m-00003-of-00002.synps",
+                            "m-0000x-of-00002.synps", "m-00001-to-00002.synps", "a/", "-of-"}) {
+    CAPTURE(other);
+    CHECK_FALSE(parse_shard_name(other));
+  }
 }
 
 TEST_CASE("a shard is known by its name") {

@@ -1,4 +1,5 @@
 #include "synps/gguf_types.h"
+#include "synps/output_kind.h"
 
 #include <doctest/doctest.h>
 
@@ -24,6 +25,13 @@ TEST_CASE("GGUF types are found by the number that a file holds") {
   CHECK(find_gguf_type(12)->name == "Q4_K");
   CHECK(find_gguf_type(29)->name == "IQ1_M");
   CHECK(find_gguf_type(39)->name == "MXFP4");
+}
+
+TEST_CASE("a GGUF file is known by the end of its name, in capitals or not") {
+  for (const char* name : {"m.gguf", "m.GGUF", "a/m.Gguf", ".gguf"})
+    CHECK(output_kind_of_path(name) == OutputKind::gguf);
+  for (const char* name : {"", "gguf", "m.ggu", "m.gguf.synps", "m-gguf", "m.gguf/x"})
+    CHECK(output_kind_of_path(name) == OutputKind::artifact);
 }
 
 TEST_CASE("GGUF types say what their blocks take") {

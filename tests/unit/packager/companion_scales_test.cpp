@@ -237,7 +237,7 @@ TEST_CASE("what fits nothing is a fault") {
   }
 }
 
-TEST_CASE("a weight has one scale") {
+TEST_CASE("a weight has one scale: of several, none is bound, and the hint names all") {
   SafetensorsBuilder builder;
   add_zeros(builder, "a.weight", DType::f8_e4m3, {130, 300});
   add_zeros(builder, "a.scale_weight", DType::f32, {});
@@ -246,7 +246,22 @@ TEST_CASE("a weight has one scale") {
   REQUIRE(checkpoint.faults().size() == 1);
   CHECK(checkpoint.faults()[0].kind == Kind::second_scale);
   CHECK(checkpoint.faults()[0].tensors.size() == 3);
-  CHECK(tensor(checkpoint, "a.weight").scale->form == ScaleForm::tensor);
+  CHECK_FALSE(tensor(checkpoint, "a.weight").scale);
+  for (const char* scale : {"a.scale_weight", "a.weight_scale"})
+    CHECK_FALSE(tensor(checkpoint, scale).scale_of);
+  const std::string hint = fault_problems(checkpoint, {&checkpoint.faults()[0]}).at(0).hint;
+  for (const char* path : {"a.weight_scale\"", "'a.weight'", "'a.scale_weight'"}) {
+    CAPTURE(path);
+    CHECK(hint.find(path) != std::string::npos);
+  }
+
+  add_zeros(builder, "a.weight_scale_inv", DType::f32, {2, 3});
+  const Checkpoint three = opened(builder);
+  CHECK(three.faults().size() == 2);
+  for (const SourceTensor& each : three.tensors()) {
+    CHECK_FALSE(each.scale);
+    CHECK_FALSE(each.scale_of);
+  }
 }
 
 TEST_CASE("scales of activations, markers and other models' names are no companions") {

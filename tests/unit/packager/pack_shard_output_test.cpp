@@ -153,11 +153,11 @@ TEST_CASE(
       add_floats(builder, "w" + std::to_string(i), DType::f32, {16, 64}, seed + i);
     return builder;
   };
-  const ShardFixture run(weights(1), one_format("q8_0"), 1);
+  const ShardFixture run(weights(1), one_format("q8_0"), kEmptyShard);
   run.pack_shards();
   const auto complete = run.files();
   // Files of the same names and sizes, of another checkpoint.
-  const ShardFixture other(weights(100), one_format("q8_0"), 1);
+  const ShardFixture other(weights(100), one_format("q8_0"), kEmptyShard);
   other.pack_shards();
   const auto earlier = other.files();
   REQUIRE(earlier.size() == complete.size());

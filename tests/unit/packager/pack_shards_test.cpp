@@ -1,6 +1,7 @@
 // Artifacts in several files: what is planned is what is written, and each file stands alone.
 
 #include <doctest/doctest.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -129,18 +130,65 @@ TEST_CASE("one weight is one file, however large") {
   CHECK(fixture.pack_shards().files.empty());
 }
 
-TEST_CASE("a limit that nothing fits gives every weight a file") {
-  const ShardFixture fixture(mixed_tensors(), mixed_policy(), 1);
+TEST_CASE("a limit that no weight fits gives every weight a file") {
+  const ShardFixture fixture(mixed_tensors(), mixed_policy(), kEmptyShard);
   const Checkpoint checkpoint = fixture.open();
   const Plan plan = fixture.plan(checkpoint);
   REQUIRE(plan.shards.size() == checkpoint.tensors().size());
-  for (const PlannedShard& shard : plan.shards) CHECK(shard.over_limit);
+  for (const PlannedShard& shard : plan.shards)
+    CHECK(shard.over_limit == (shard.plan.source_bytes != 0));
   fixture.pack_shards();
   CHECK(ArtifactSet(fixture.index).check_all(&builtin_registry()).empty());
 }
 
+TEST_CASE("a limit that a shard exceeds before it holds a weight is an error") {
+  const ShardFixture fixture(mixed_tensors(), mixed_policy(), kEmptyShard - 1);
+  const Checkpoint checkpoint = fixture.open();
+  const auto problems = problems_of([&] { fixture.plan(checkpoint); });
+  REQUIRE(problems.size() == 1);
+  CHECK(problems[0].code == ErrorCode::limit);
+  CHECK(problems[0].want == "more than 8192 bytes");
+
+  SafetensorsBuilder large = equal_weights(20);
+  large.metadata("notes", std::string(500'000, 'x'));
+  const ShardFixture noted(large, one_format("q8_0"), 400'000);
+  const Checkpoint other = noted.open();
+  CHECK(problems_of([&] { noted.plan(other); }).at(0).code == ErrorCode::limit);
+}
+
+TEST_CASE("more files than may be open are refused before anything is written") {
+  const ShardFixture fixture(equal_weights(20), one_format("q8_0"), 32'000);
+  rlimit usual{};
+  REQUIRE(getrlimit(RLIMIT_NOFILE, &usual) == 0);
+  const rlimit few{40, usual.rlim_max};
+  REQUIRE(setrlimit(RLIMIT_NOFILE, &few) == 0);
+  const auto problems = problems_of([&] { fixture.pack_shards(); });
+  REQUIRE(setrlimit(RLIMIT_NOFILE, &usual) == 0);
+  REQUIRE(problems.size() == 1);
+  CHECK(problems[0].code == ErrorCode::limit);
+  CHECK(fixture.names().empty());
+}
+
+TEST_CASE("names that the index could not hold, or that are the index's, are refused") {
+  ShardFixture fixture(equal_weights(20), one_format("q8_0"), 80'000);
+  const Checkpoint checkpoint = fixture.open();
+  for (const bool sharded : {false, true}) {
+    PlanOptions options;
+    options.max_shard_bytes = sharded ? fixture.limit : 0;
+    for (const std::string name : {"m.index.json", "m\xff.synps"}) {
+      CAPTURE(name);
+      options.name = name;
+      const Plan plan = make_plan(checkpoint, fixture.rules, options);
+      const auto problems = problems_of([&] { pack(checkpoint, plan, fixture.dir.file(name)); });
+      const bool wanted = sharded || name == "m.index.json";
+      REQUIRE(problems.size() == (wanted ? 1 : 0));
+      if (wanted) CHECK(problems[0].code == ErrorCode::usage);
+    }
+  }
+}
+
 TEST_CASE("the files are the same for any number of workers") {
-  for (const std::uint64_t limit : {std::uint64_t{1}, kMixedLimit, kMixedLimit + 1000}) {
+  for (const std::uint64_t limit : {kEmptyShard, kMixedLimit, kMixedLimit + 1000}) {
     std::vector<std::pair<std::string, std::string>> first;
     for (const unsigned jobs : {1u, 2u, 5u}) {
       const ShardFixture fixture(mixed_tensors(), mixed_policy(), limit);
@@ -199,7 +247,7 @@ TEST_CASE("names that collide between shards are refused") {
   SafetensorsBuilder builder;
   add_floats(builder, "a", DType::f32, {64, 256}, 1);
   add_floats(builder, "a#blocks", DType::f32, {7}, 2);
-  const ShardFixture fixture(builder, one_format("q8_0"), 1);
+  const ShardFixture fixture(builder, one_format("q8_0"), kEmptyShard);
   const auto problems = problems_of([&] { fixture.pack_shards(); });
   REQUIRE(problems.size() == 1);
   CHECK(problems[0].code == ErrorCode::checkpoint);

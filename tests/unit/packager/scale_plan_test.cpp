@@ -188,6 +188,91 @@ TEST_CASE("scales that fit nothing stop the plan, unless all of them are kept") 
   CHECK(plan.weights.size() == 6);
 }
 
+TEST_CASE("the checkpoint's faults and the policy's problems are told together") {
+  SafetensorsBuilder builder = model();
+  builder.add("d.weight_scale", DType::f32, {3}, bytes_of(std::vector<float>{1, 2, 3}));
+  const PackFixture fixture(builder);
+  const Checkpoint checkpoint = fixture.open();
+  const auto problems =
+      problems_of([&] { make_plan(checkpoint, policy_of(kFormats + scheme("*", "q8_0"))); });
+  REQUIRE(problems.size() >= 2);
+  CHECK(problems.front().code == ErrorCode::checkpoint);
+  CHECK(problems.front().what.find("'d.weight_scale'") != std::string::npos);
+  CHECK(problems.back().code == ErrorCode::policy);
+}
+
+TEST_CASE("a scale that fits nothing is warned of where only the root keeps it") {
+  const auto warnings = [](const SafetensorsBuilder& builder, const std::string& policy) {
+    const PackFixture fixture(builder);
+    const Checkpoint checkpoint = fixture.open();
+    std::string text;
+    for (const Problem& problem : make_plan(checkpoint, policy_of(policy)).warnings)
+      text += to_string(problem) + "\n";
+    return text;
+  };
+  SafetensorsBuilder plain;
+  plain.add("a.weight", DType::f8_e4m3, {4, 32}, std::string(4 * 32, '\x41'));
+  add_floats(plain, "a.weight_scale", DType::f32, {}, 3);
+  const struct {
+    const char* weight;
+    const char* scale;
+    DType dtype;
+    std::vector<std::uint64_t> shape;
+    const char* says;
+  } cases[] = {
+      {"c.weight", "d.weight_scale", DType::f32, {}, "a scale without the weight"},
+      {"d.weight", "d.weight_scale", DType::f32, {3}, "shape does not fit"},
+      {"d.weight", "d.weight_scale", DType::f64, {}, "a dtype that no scale has"},
+      {"a.weight", "a.scale_weight", DType::f32, {}, "a second scale"},
+  };
+  for (const auto& each : cases) {
+    CAPTURE(each.says);
+    SafetensorsBuilder builder = plain;
+    if (std::string(each.weight) != "a.weight") {
+      builder.add(each.weight, DType::f8_e4m3, {4, 32}, std::string(4 * 32, '\x41'));
+      if (std::string(each.weight) == "c.weight")
+        add_floats(builder, "c.weight_scale", DType::f32, {}, 3);
+    }
+    const std::uint64_t bytes = Shape(each.shape).bytes(each.dtype).value();
+    builder.add(each.scale, each.dtype, each.shape,
+                std::string(static_cast<std::size_t>(bytes), '\0'));
+    const std::string said = warnings(builder, scheme("*", "keep"));
+    CHECK(said.find(each.says) != std::string::npos);
+    CHECK(said.find("only because the root keeps everything") != std::string::npos);
+    CHECK(std::count(said.begin(), said.end(), '\n') == 1);
+    // Whoever names it means it.
+    CHECK(warnings(builder, scheme("*", "keep") + scheme(each.scale, "keep") +
+                                scheme("a.weight_scale", "keep"))
+              .empty());
+  }
+  CHECK(warnings(plain, scheme("*", "keep")).empty());
+}
+
+TEST_CASE("8-bit floats without a scale are warned of where others have one") {
+  const auto warnings = [](const SafetensorsBuilder& builder, const std::string& policy) {
+    const PackFixture fixture(builder);
+    const Checkpoint checkpoint = fixture.open();
+    return make_plan(checkpoint, policy_of(kFormats + policy)).warnings;
+  };
+  const auto said = warnings(model(), scheme("*", "f16"));
+  REQUIRE(said.size() == 1);
+  CHECK(said[0].what.find("without a scale, in a checkpoint that has scales: 'c.weight'") !=
+        std::string::npos);
+  CHECK(said[0].found == "a scale for 2 others");
+  CHECK(said[0].hint.find("[[policies.\"c.weight\".schemes]]") != std::string::npos);
+  CHECK(warnings(model(), scheme("*", "keep")).empty());
+  CHECK(warnings(model(), scheme("*", "f16") + scheme("c.weight", "keep")).empty());
+  SafetensorsBuilder builder = model();
+  builder.add("d.weight", DType::f8_e4m3, {4, 32}, std::string(4 * 32, '\x41'));
+  CHECK(warnings(builder, scheme("*", "f16")).at(0).what.find("2 weights, such as 'c.weight'") !=
+        std::string::npos);
+  // Where none has a scale, none is missing.
+  SafetensorsBuilder cast;
+  cast.add("c.weight", DType::f8_e4m3, {4, 32}, std::string(4 * 32, '\x41'));
+  cast.add("d.weight", DType::f8_e4m3, {4, 32}, std::string(4 * 32, '\x41'));
+  CHECK(warnings(cast, scheme("*", "f16")).empty());
+}
+
 TEST_CASE("packing takes the memory that the plan says, also for long scales") {
   SafetensorsBuilder builder;
   const std::uint64_t rows = 1'000'000;

@@ -21,6 +21,7 @@ struct Files {
   std::vector<std::uint64_t> items;
   std::uint64_t limit = 0;
   std::uint64_t asked = 0;
+  std::size_t most_files = SIZE_MAX;
 
   std::uint64_t file_bytes(std::size_t first, std::size_t count) {
     ++asked;
@@ -30,7 +31,7 @@ struct Files {
   }
   std::vector<std::size_t> cut() {
     return cut_into_files(
-        {items.size(), limit, [&](std::size_t i) { return items[i]; },
+        {items.size(), limit, most_files, [&](std::size_t i) { return items[i]; },
          [&](std::size_t first, std::size_t count) { return file_bytes(first, count); }});
   }
   /// The same, item by item.
@@ -74,6 +75,27 @@ TEST_CASE("it is what going item by item gives, at less cost") {
     const std::uint64_t asked = files.asked;
     files.asked = 0;
     CHECK(fast == files.cut_slowly());
-    CHECK(asked <= 10 * fast.size());
+    CHECK(asked <= 5 * fast.size());
   }
+}
+
+TEST_CASE("a file costs a few questions, however many items it holds") {
+  Files files;
+  files.limit = 1'000'000;
+  for (const float value : test_values(100'000, 3))
+    files.items.push_back(static_cast<std::uint64_t>(value < 0 ? -value * 30 : value * 30));
+  const std::vector<std::size_t> counts = files.cut();
+  CHECK(counts.size() > 1);
+  CHECK(files.asked <= 8 * counts.size());
+}
+
+TEST_CASE("items whose overhead is all they add are cut, too") {
+  Files files{std::vector<std::uint64_t>(10'000, 0), 3'000};
+  CHECK(files.cut() == files.cut_slowly());
+}
+
+TEST_CASE("a cut into too many files ends early") {
+  Files files{std::vector<std::uint64_t>(10'000, 20), 25};
+  files.most_files = 7;
+  CHECK(files.cut().size() == 8);
 }

@@ -10,6 +10,9 @@
 
 namespace synps::testing {
 
+/// Bytes of a shard that would hold nothing: header and index, a page each.
+inline constexpr std::uint64_t kEmptyShard = 2 * 4096;
+
 /// Packs of one checkpoint into several files.
 struct ShardFixture : PackFixture {
   Policy rules;

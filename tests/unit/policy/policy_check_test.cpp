@@ -147,6 +147,20 @@ TEST_CASE("a scheme over weights that need none") {
   CHECK(warns(checked, "matches only weights that are no floats"));
 }
 
+TEST_CASE("keys over scales, which go with their weights") {
+  std::vector<WeightFacts> weights = some();
+  weights.push_back(facts("s.weight", DType::f8_e4m3));
+  weights.push_back(facts("s.weight_scale", DType::f32));
+  weights.back().scale_of = "s.weight";
+  const std::string keys = "[[policies.\"*\".schemes]]\nformat = \"keep\"\n";
+  const Checked alone(keys + "[policies.\"s.weight_scale\"]\ndtype = \"f32\"\n", weights);
+  CHECK(warns(alone, "matches only scales of weights"));
+  CHECK_FALSE(warns(alone, "no floats"));
+  weights.push_back(facts("s.ids", DType::i64));
+  const Checked both(keys + "[policies.\"s.{weight_scale,ids}\"]\ndtype = \"f32\"\n", weights);
+  CHECK(warns(both, "matches only scales of weights, and weights that are no floats"));
+}
+
 TEST_CASE("keys where no weight has them") {
   std::vector<WeightFacts> weights = some();
   weights.push_back(facts("ids", DType::i64));

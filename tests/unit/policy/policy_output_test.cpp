@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <string>
+#include <vector>
 
 #include "policy_fixture.h"
 
@@ -75,6 +76,50 @@ TEST_CASE("what only tells a loader is no problem") {
                            "volatile = true\n[policies.\"*\".form]\nresidency = \"mapped\"\n"
                            "orientation = \"in_out\"\norder = \"as_stored\"\n";
   CHECK(resolve_problems(text, {facts("w")}, kForGguf).empty());
+}
+
+/// What `text` comes to for weights of bf16 in a GGUF file: their warnings, "" for none.
+std::vector<std::string> warnings(const std::string& text, const std::vector<Shape>& shapes,
+                                  OutputKind output = OutputKind::gguf, DType dtype = DType::bf16) {
+  std::vector<WeightFacts> weights;
+  for (const Shape& shape : shapes)
+    weights.push_back(facts("w" + std::to_string(weights.size()), dtype, shape));
+  std::vector<std::string> found;
+  for (const WeightResolution& weight : parse(text).resolve(weights, {.output = output}))
+    found.push_back(weight.warning);
+  return found;
+}
+
+TEST_CASE("a weight of one dimension is warned of where GGUF would have it as anything but f32") {
+  const std::string start = "[myelin]\nformats = [\"bf16\", \"f16\"]\n";
+  for (const char* format : {"q8_0", "q4_0", "f16", "ternary:tq2_0"}) {
+    CAPTURE(format);
+    const std::string text = start + "[policies.\"*\"]\nfallback = \"f16\"\n" + scheme("*", format);
+    const auto found = warnings(text, {{256}, {1, 256}, {}, {2, 256}});
+    for (std::size_t i = 0; i < 3; ++i) {
+      CAPTURE(i);
+      const std::string stored = i == 2 ? "f16" : format;  // a scalar has no row of a block
+      CHECK(contains(found[i], "1-D in a GGUF file, and stored as " + stored + ": "));
+      CHECK(contains(found[i], "give them format = \"keep\" or \"f32\""));
+    }
+    CHECK(found[3] == "");
+    for (const std::string& each : warnings(text, {{256}, {2, 256}}, OutputKind::artifact))
+      CHECK(each == "");
+  }
+  for (const char* format : {"keep", "f32", "bf16"}) {
+    CAPTURE(format);
+    CHECK(warnings(start + scheme("*", format), {{256}})[0] == "");  // as it is, or as it should be
+  }
+  const auto f32 = warnings(start + scheme("*", "q8_0"), {{256}}, OutputKind::gguf, DType::f32);
+  CHECK(contains(f32[0], "give them format = \"keep\""));
+  CHECK_FALSE(contains(f32[0], "or \"f32\""));
+}
+
+TEST_CASE("two warnings of a weight are told together") {
+  const std::string text = "[myelin]\nformats = [\"bf16\"]\n" + scheme("*", "q8_0") +
+                           "volatile = true\n[policies.\"*\".form]\nresidency = \"heap\"\n";
+  const std::string found = warnings(text, {{256}})[0];
+  CHECK(contains(found, "cannot be discarded; 1-D in a GGUF file"));
 }
 
 TEST_CASE("explain warns, with a weight and without") {

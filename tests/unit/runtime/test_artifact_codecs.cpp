@@ -141,4 +141,17 @@ TEST_CASE("components that the codec would not store are never decoded") {
         "its component 0 is pieces U8 [2, 34], and q8_0:q8_0 stores blocks U8 [2, 34]");
 }
 
+TEST_CASE("a weight without elements that claims to be packed is refused") {
+  TempDir dir;
+  WeightToStore empty;
+  empty.path = "a.weight";
+  empty.shape = Shape{5, 0};
+  empty.codec = "q8_0";
+  build_artifact(dir.file("m.synps"), {empty});
+  const auto problems = problems_of_open(dir.file("m.synps"));
+  CHECK(problems[0].code == ErrorCode::artifact);
+  CHECK(problems[0].field == "a.weight");
+  CHECK(problems[0].what == "q8_0:q8_0 cannot hold this weight: a weight without elements is kept");
+}
+
 }  // namespace synps::testing
