@@ -1,0 +1,93 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "synps/codec_registry.h"
+#include "synps/error.h"
+#include "synps/form_resolver.h"
+
+namespace synps {
+
+/// Bytes that loading a weight takes.
+struct WeightMemory {
+  std::uint64_t file = 0;        ///< stored bytes of its components, padding included
+  std::uint64_t resident = 0;    ///< on the heap, while the artifact is open
+  std::uint64_t mapped = 0;      ///< of the file's mapping
+  std::uint64_t conversion = 0;  ///< of the resident ones, those that a conversion makes
+  std::uint64_t transient = 0;   ///< besides, while it is converted
+
+  bool operator==(const WeightMemory&) const = default;
+};
+
+/// Exact: what Artifact::open() allocates and reads for the weight in that form. Throws
+/// Error(limit) when a size does not fit 64 bits.
+WeightMemory memory_of(const StoredWeight& weight, const FormDecision& decision);
+
+struct PlannedLoad {
+  const StoredWeight* weight = nullptr;
+  FormDecision decision{};
+  WeightMemory memory{};
+};
+
+/// Something that makes the plan smaller, for people.
+struct Suggestion {
+  enum class Kind : std::uint8_t {
+    undo_dequantize,
+    undo_relayout,
+    undo_inflate,
+    map,
+    smaller_codec
+  };
+  Kind kind = Kind::map;
+  std::uint64_t saves = 0;             ///< resident bytes
+  std::vector<std::string> weights{};  ///< paths
+  std::string text{};                  ///< what to do, with what
+};
+
+/// What loading takes, before anything is read.
+struct MemoryPlan {
+  std::vector<PlannedLoad> weights{};  ///< in the order of the index
+  WeightMemory total{};  ///< transient: the largest, as weights are loaded in sequence
+  std::optional<std::uint64_t> budget{};  ///< bytes; none: no limit
+  bool fits = true;                       ///< resident + transient ≤ budget
+  std::vector<std::size_t> refused{};     ///< weights whose conversion a strict profile refuses
+  /// What nobody asked for first (conversions, then heap), by the bytes saved.
+  std::vector<Suggestion> suggestions{};
+};
+
+/// Applies the budget: while resident + transient bytes are over it, undoes first relayouts that
+/// are optional (such a weight is then as stored, and mapped), the largest first; then maps weights
+/// that are on the heap only because the profile says so, the largest first. Ties by the path.
+/// Throws nothing for what does not fit: fits says so.
+MemoryPlan resolve_plan(std::vector<PlannedLoad> weights, std::optional<std::uint64_t> budget,
+                        bool strict);
+
+/// What a caller asks for some weights, by path. The first that matches holds.
+struct LoadOverride {
+  std::function<bool(std::string_view path)> matches{};  ///< empty: all
+  LoadRequest request{};
+};
+
+struct LoadOptions {
+  /// None: as_packed().
+  std::optional<Profile> profile{};
+  Capabilities capabilities{};
+  std::optional<std::uint64_t> budget{};  ///< bytes; none: the profile's
+  std::vector<LoadOverride> overrides{};  ///< hold without a profile, too
+};
+
+/// The plan for a whole index. `codec_of` gives the codec of a weight, or null.
+MemoryPlan plan_load(const ArtifactIndex& index,
+                     const std::function<const Codec*(std::size_t weight)>& codec_of,
+                     const LoadOptions& options);
+
+/// Throws Error(limit) for what does not fit, unless `allow_over_budget`, or is refused, saying
+/// what to do.
+void check_fits(const MemoryPlan& plan, const Profile& profile, const std::string& file,
+                bool allow_over_budget);
+
+}  // namespace synps
