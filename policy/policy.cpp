@@ -70,6 +70,22 @@ const std::vector<PolicyGroup>& Policy::groups() const noexcept {
 const std::vector<PolicyPackage>& Policy::packages() const noexcept {
   return impl_->document.packages;
 }
+const std::vector<PolicyProfile>& Policy::profiles() const noexcept {
+  return impl_->document.profiles;
+}
+std::optional<Profile> Policy::profile(std::string_view name) const {
+  for (const PolicyProfile& own : profiles())
+    if (own.profile.name == name) return own.profile;
+  return builtin_profile(name);
+}
+std::optional<PolicyDevice> Policy::device(std::string_view name) const {
+  const auto at = impl_->document.devices.find(name);
+  if (at != impl_->document.devices.end())
+    return PolicyDevice{at->first, at->second.target, profile(at->second.profile),
+                        at->second.place};
+  if (name == "local") return PolicyDevice{"local"};
+  return std::nullopt;
+}
 const std::vector<std::string>& Policy::source_formats() const noexcept {
   return impl_->document.source_formats;
 }

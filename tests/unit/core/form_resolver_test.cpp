@@ -42,7 +42,12 @@ struct Case {
   CanProduce can{};
 
   FormDecision resolve() const {
-    return resolve_form(stored, request, profile, capabilities_of(fed, wanted), can);
+    static const auto kAll = [] {
+      std::array<Capabilities, 16> all;
+      for (unsigned i = 0; i < 16; ++i) all[i] = capabilities_of(i / 4, i % 4);
+      return all;
+    }();
+    return resolve_form(stored, request, profile, kAll[fed * 4 + wanted], can);
   }
 };
 
@@ -86,7 +91,7 @@ constexpr std::array kPlaces{
 };
 
 bool fits(const char* pattern, const std::string& facts) {
-  REQUIRE(std::strlen(pattern) == facts.size());
+  if (std::strlen(pattern) != facts.size()) FAIL("a row of another length");
   for (std::size_t i = 0; i < facts.size(); ++i)
     if (pattern[i] != '.' && pattern[i] != facts[i]) return false;
   return true;
