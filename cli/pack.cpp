@@ -11,14 +11,17 @@
 #include <vector>
 
 #include "commands.h"
+#include "failures.h"
 #include "gguf_report.h"
 #include "inputs.h"
 #include "plan_output.h"
+#include "profile_options.h"
 #include "progress_bar.h"
 #include "scale_notes.h"
 #include "shard_list.h"
 #include "standard_streams.h"
 #include "synps/json_writer.h"
+#include "target_options.h"
 #include "text.h"
 #include "weight_summary.h"
 
@@ -49,6 +52,8 @@ struct Options {
   std::vector<std::string> packages;
   std::string compress;
   std::string to;
+  TargetOptions target;
+  std::string profile;
   bool force = false;
   bool dry_run = false;
   bool allow_overflow = false;
@@ -189,6 +194,22 @@ PackReport pack_with_progress(const Checkpoint& checkpoint, const Plan& plan, co
   return pack(checkpoint, plan, options.output, how);
 }
 
+/// What loading the artifact takes, for kernels of packing's target.
+LoadReport load_report(const Plan& plan, const Policy& policy, const Options& options) {
+  LoadOptions how;
+  how.profile = chosen_profile(options.profile, &policy);
+  if (how.profile) how.capabilities = capabilities_for(options.target, TargetRequest::cpu);
+  return report_load(plan.layout.index, policy.codecs(), how,
+                     std::string(to_string(target_request(options.target, TargetRequest::cpu))));
+}
+
+/// A strict profile refuses before any work what it would refuse at load.
+void check_profile(const Plan& plan, const Policy& policy, const Options& options) {
+  if (options.profile.empty()) return;
+  const LoadReport load = load_report(plan, policy, options);
+  if (load.profile->strict) check_load(load, options.output, false);
+}
+
 /// The plan, after the checks that packing would make of its output and of its memory.
 int dry_run(const Checkpoint& checkpoint, const Plan& plan, const Policy& policy,
             const Options& options) {
@@ -196,14 +217,18 @@ int dry_run(const Checkpoint& checkpoint, const Plan& plan, const Policy& policy
   WeightReport report = report_plan(plan, policy, checkpoint);
   report.pack_memory = pack_memory(checkpoint, plan);
   workers_within(*report.pack_memory, 1, options.max_memory, checkpoint.path());
+  if (!plan.gguf) report.load = load_report(plan, policy, options);
   write_output(options.json ? plan_json(report)
                             : plan_text(report, options.checkpoint, options.all, output_width()));
+  check_profile(plan, policy, options);
   return 0;
 }
 
 int run(const Options& options, const CommonOptions& common) {
   const OutputKind kind = output_kind_for(options.output, options.to);
   check_compress(kind, options.compress);
+  if (kind == OutputKind::gguf && !options.profile.empty())
+    throw usage_error("whoever loads a GGUF file decides how", "leave out --profile");
   const Checkpoint checkpoint = open_checkpoint(options.checkpoint, kind);
   const CodecRegistry codecs = registry_with(options.packages);
   const Policy policy = load_policy(options.policy, codecs);
@@ -214,6 +239,7 @@ int run(const Options& options, const CommonOptions& common) {
   log_warnings(plan);
   log_large_shards(plan, options.max_shard);
   if (options.dry_run) return dry_run(checkpoint, plan, policy, options);
+  check_profile(plan, policy, options);
 
   spdlog::info("{}: writing {}{}", escape_for_display(options.output),
                plan.layout.has_bounds ? "at most " : "", exact_bytes(plan.artifact_bytes));
@@ -245,6 +271,8 @@ Command make_pack(CLI::App& program, const CommonOptions& common) {
   command->add_flag("-f,--force", options->force, "Replace an output that exists");
   add_compress_option(*command, options->compress);
   add_output_kind_option(*command, options->to);
+  add_target_options(*command, options->target);
+  add_profile_option(*command, options->profile);
   add_jobs_option(*command, options->jobs);
   add_max_memory_option(*command, options->max_memory);
   add_max_shard_option(*command, options->max_shard);

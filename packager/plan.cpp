@@ -9,6 +9,7 @@
 #include "shard_plan.h"
 #include "synps/checkpoint_findings.h"
 #include "synps/error.h"
+#include "synps/memory_plan.h"
 
 namespace synps {
 namespace {
@@ -233,26 +234,15 @@ Plan Planner::finish_artifact() {
     const StoredWeight& stored = plan_.stored(planned);
     for (const StoredComponent& component : stored.components)
       planned.bytes += component.stored_bytes;
-    const LoadedBytes loaded = loaded_bytes(stored);
+    const WeightMemory loaded = memory_of(stored, as_packed(stored));
     plan_.resident_bytes += loaded.resident;
     plan_.mapped_bytes += loaded.mapped;
-    plan_.conversion_bytes += loaded.inflated;
+    plan_.conversion_bytes += loaded.conversion;
   }
   return std::move(plan_);
 }
 
 }  // namespace
-
-LoadedBytes loaded_bytes(const StoredWeight& weight) noexcept {
-  LoadedBytes bytes;
-  for (const StoredComponent& stored : weight.components) {
-    if (stored.compressed()) bytes.inflated += stored.component.bytes;
-    // Sizes of an index that is not to be trusted may wrap here; nothing relies on the sums.
-    (weight.form.residency == Residency::heap ? bytes.resident : bytes.mapped) +=
-        stored.compressed() ? stored.component.bytes : stored.stored_bytes;
-  }
-  return bytes;
-}
 
 std::optional<FoldedScale> folded_scale(const Checkpoint& checkpoint, const SourceTensor& tensor,
                                         const CodecRegistry& codecs) {

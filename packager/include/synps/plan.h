@@ -63,7 +63,6 @@ struct Plan {
   std::uint64_t resident_bytes = 0;    ///< on the heap once loaded, as planned and inflated
   std::uint64_t mapped_bytes = 0;      ///< mapped from the file
   std::uint64_t conversion_bytes = 0;  ///< made by conversions at load: by inflating
-  bool fits = true;                    ///< within the budget, where one is given
   std::vector<Problem> warnings{};     ///< what is most likely wrong with the checkpoint
 
   /// The files, where there are several; `layout` is then that of one file, which is not written.
@@ -101,15 +100,6 @@ std::uint64_t gguf_alignment(const Checkpoint& checkpoint);
 /// Resolves every weight and lays the output out. Throws Error with all problems: those of code
 /// checkpoint, for tensors that must not be decoded (faults_left()), and then those of the policy.
 Plan make_plan(const Checkpoint& checkpoint, const Policy& policy, const PlanOptions& options = {});
-
-/// Bytes that loading a stored weight takes on the heap, in the file's mapping, and of them by
-/// inflating what is compressed.
-struct LoadedBytes {
-  std::uint64_t resident = 0;
-  std::uint64_t mapped = 0;
-  std::uint64_t inflated = 0;
-};
-LoadedBytes loaded_bytes(const StoredWeight& weight) noexcept;
 
 /// How a weight of a checkpoint looks to a policy, apart from what others say of it: whether it is
 /// a scale, or stands in a fault.
