@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "synps/memory_plan.h"
+#include "synps/row_order.h"
 #include "text.h"
 
 namespace synps::cli {
@@ -33,7 +34,7 @@ std::optional<StoredWeight> stored_sample(const Codec& codec, Order order) {
     each.chunk_rows = stored.weight.shape.rows();
     each.chunk_bytes = component.bytes;
   }
-  if (order == Order::rows8 && !can_produce(&codec, stored).rows8) return std::nullopt;
+  if (order == Order::rows8 && !can_be_rows8(codec, stored.weight)) return std::nullopt;
   return stored;
 }
 

@@ -93,7 +93,7 @@ TEST_CASE("what is wrong with profiles is said with its place") {
       {"[profiles.\"\"]\n", "1:11", "profiles.\"\"", "without a name", ""},
       {"[profiles.a]\nextends = \"edg\"\n", "2:11", "profiles.\"a\".extends", "unknown profile",
        "`edge`"},
-      {"[profiles.a]\nextends = \"\"\n", "2:11", "profiles.\"a\".extends", "unknown profile",
+      {"[profiles.a]\nextends = \"zzzzzzzz\"\n", "2:11", "profiles.\"a\".extends", "unknown profile",
        "built in are"},
       {"[profiles.a]\nextends = \"auto\"\n", "2:11", "profiles.\"a\".extends", "unknown profile",
        "command line"},
