@@ -3,7 +3,6 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -55,34 +54,6 @@ VerifyReport verify_with_progress(const Options& options, const CodecRegistry& c
   return verify(options.artifact, codecs, how);
 }
 
-/// `package:export` of every tensor of a GGUF file, or "keep" where nothing decodes it.
-std::map<std::string, std::string> codecs_in_gguf(const std::string& path,
-                                                  const CodecRegistry& registry) {
-  std::map<std::string, std::string> codecs;
-  const Checkpoint checkpoint = Checkpoint::open(path);
-  for (const SourceTensor& tensor : checkpoint.tensors()) {
-    const Codec* codec = source_codec(registry, weight_facts(tensor));
-    codecs.emplace(tensor.weight.path,
-                   codec != nullptr ? codec->info().id() : CodecRef::keep().id());
-  }
-  return codecs;
-}
-
-/// `package:export` of every weight of an artifact or GGUF file that opens, else nothing.
-std::map<std::string, std::string> codecs_in(const std::string& artifact, bool is_gguf,
-                                             const CodecRegistry& registry) {
-  std::map<std::string, std::string> codecs;
-  try {
-    if (is_gguf) return codecs_in_gguf(artifact, registry);
-    const ArtifactSet reader(artifact);
-    for (const StoredWeight& weight : reader.index().weights)
-      codecs.emplace(weight.weight.path, weight.codec.id());
-  } catch (const Error&) {
-    // What is wrong with it is in the report already.
-  }
-  return codecs;
-}
-
 /// Without a checkpoint nothing is decoded, and a codec may be missing.
 void warn_of_missing_codecs(const std::string& artifact, const CodecRegistry& codecs) {
   try {
@@ -93,17 +64,14 @@ void warn_of_missing_codecs(const std::string& artifact, const CodecRegistry& co
 }
 
 int run(const Options& options, const CommonOptions& common) {
-  VerifyOutcome outcome;
   const CodecRegistry codecs = registry_with(options.packages);
-  outcome.report = verify_with_progress(options, codecs, common.quiet);
-  if (!outcome.report.weights.empty())
-    outcome.codecs = codecs_in(options.artifact, !outcome.report.has_checksums, codecs);
-  write_output(options.json ? verify_json(outcome)
-                            : verify_text(outcome, options.artifact, options.against, options.all,
+  const VerifyReport report = verify_with_progress(options, codecs, common.quiet);
+  write_output(options.json ? verify_json(report)
+                            : verify_text(report, options.artifact, options.against, options.all,
                                           output_width()));
   if (options.against.empty()) warn_of_missing_codecs(options.artifact, codecs);
-  if (outcome.report.ok()) return 0;
-  write_error(error_lines(outcome.report.problems));
+  if (report.ok()) return 0;
+  write_error(error_lines(report.problems));
   return static_cast<int>(ErrorCode::artifact);
 }
 
