@@ -1,8 +1,5 @@
 #include "synps/verify.h"
 
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,6 +8,7 @@
 #include "commands.h"
 #include "failures.h"
 #include "inputs.h"
+#include "options.h"
 #include "progress_bar.h"
 #include "standard_streams.h"
 #include "text.h"
@@ -79,20 +77,18 @@ int run(const Options& options, const CommonOptions& common) {
 
 Command make_verify(CLI::App& program, const CommonOptions& common) {
   const auto options = std::make_shared<Options>();
-  CLI::App* command = program.add_subcommand(
-      "verify", "Check an artifact or a GGUF file, alone or against its checkpoint");
-  command->footer(kFooter);
-  command->add_option("ARTIFACT", options->artifact, "The artifact, or GGUF file, to check")
-      ->type_name("")
-      ->required();
-  command->add_option("--against", options->against, "The checkpoint that it was packed from")
-      ->type_name("CHECKPOINT");
-  add_package_option(*command, options->packages);
-  add_jobs_option(*command, options->jobs);
-  add_max_memory_option(*command, options->max_memory);
-  add_all_option(*command, options->all);
-  add_json_option(*command, options->json);
-  return {command, [options, &common] { return run(*options, common); }};
+  CLI::App& command =
+      add_command(program, "verify",
+                  "Check an artifact or a GGUF file, alone or against its checkpoint", kFooter);
+  add_argument(command, "ARTIFACT", options->artifact, "The artifact, or GGUF file, to check");
+  add_text_option(command, "--against", options->against, "CHECKPOINT",
+                  "The checkpoint that it was packed from");
+  add_package_option(command, options->packages);
+  add_jobs_option(command, options->jobs);
+  add_max_memory_option(command, options->max_memory);
+  add_all_option(command, options->all);
+  add_json_option(command, options->json);
+  return {&command, [options, &common] { return run(*options, common); }};
 }
 
 }  // namespace synps::cli
