@@ -12,6 +12,11 @@ void ChunkSource::read_from(const ArtifactReader& file) {
   if (inflater_) inflater_->read_from(file);
 }
 
+void ChunkSource::release() noexcept {
+  inflater_.reset();
+  piece_ = {};
+}
+
 void ChunkSource::read(const StoredWeight& weight, const StoredComponent& component,
                        std::uint64_t chunk, std::span<std::byte> out) {
   const std::uint64_t begin = component.chunk_begin(chunk);

@@ -22,6 +22,9 @@ class ChunkSource {
   /// Reads from `file`, which outlives the source, from now on.
   void read_from(const ArtifactReader& file);
 
+  /// Gives back the memory that inflating has taken.
+  void release() noexcept;
+
   /// Fills `out`, of chunk_end − chunk_begin bytes: with the padding, for the last chunk of a
   /// component that is not compressed. Throws Error(artifact), naming weight, component and chunk,
   /// and Error(io).

@@ -12,7 +12,7 @@ ChunkWalk::ChunkWalk(const std::string& file, const StoredWeight& weight, const 
     : file_(file), weight_(weight), read_(std::move(read)), slabs_(weight.components.size()) {
   for (std::size_t c = 0; c < weight.components.size(); ++c) {
     const std::uint64_t size = chunk_room(weight.components[c]);
-    parts_.push_back({row_blocks(codec, weight, c), buffer.first(size), 0});
+    parts_.push_back({checked_rows(codec, weight, c), buffer.first(size), 0});
     buffer = buffer.subspan(size);
   }
 }

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <span>
 #include <string>
@@ -14,6 +15,7 @@
 #include "synps/artifact.h"
 #include "synps/artifact_set.h"
 #include "synps/memory_plan.h"
+#include "synps/row_order.h"
 
 namespace synps {
 
@@ -59,7 +61,7 @@ class LoadedArtifact {
   void find_volatile_pages();
   const ProductKernels& product_kernels() const;
   void check(std::size_t i, std::size_t c, std::uint64_t begin, std::uint64_t end) const;
-  void check_rows(std::size_t i, std::size_t c, RowRange rows) const;
+  void check_rows(std::size_t i, std::size_t c, const RowBlocks& shape, RowRange rows) const;
 
   Os& os_;
   ArtifactSet files_;

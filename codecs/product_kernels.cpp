@@ -32,8 +32,8 @@ ProductKernels::ProductKernels(const KernelRegistry& kernels,
                                const std::vector<const Codec*>& codecs)
     : f32_matmul_(kernels.find_runnable(KernelOp::matmul, kF32, Order::rows1)) {
   if (f32_matmul_ == nullptr)
-    f32_matmul_ = builtin_kernels().find(
-        {KernelOp::matmul, kF32, Order::rows1, Target::cpu_portable});
+    f32_matmul_ =
+        builtin_kernels().find({KernelOp::matmul, kF32, Order::rows1, Target::cpu_portable});
   std::vector<Form> forms;
   set_of_.reserve(weights.size());
   for (std::size_t i = 0; i < weights.size(); ++i) {

@@ -71,7 +71,7 @@ class RowDecoder {
 
 }  // namespace
 
-RowBlocks row_blocks(const Codec& codec, const StoredWeight& weight, std::size_t component) {
+RowBlocks checked_rows(const Codec& codec, const StoredWeight& weight, std::size_t component) {
   const Component& stored = weight.components[component].component;
   const Shape& shape = weight.weight.shape;
   if (stored.per_weight) return {shape.rows(), 0, 0};
@@ -94,7 +94,7 @@ std::vector<RowSlab> whole_slabs(const Codec& codec, const StoredWeight& weight,
   std::vector<RowSlab> slabs;
   slabs.reserve(components.size());
   for (std::size_t c = 0; c < components.size(); ++c)
-    slabs.push_back({row_blocks(codec, weight, c), 0, components[c]});
+    slabs.push_back({checked_rows(codec, weight, c), 0, components[c]});
   return slabs;
 }
 

@@ -15,7 +15,7 @@ namespace synps {
 /// How the rows of a weight's component lie in its bytes. Of a component that has one value set a
 /// weight: no bytes a row. Throws Error(package) when the codec now says something else than when
 /// the artifact was opened.
-RowBlocks row_blocks(const Codec& codec, const StoredWeight& weight, std::size_t component);
+RowBlocks checked_rows(const Codec& codec, const StoredWeight& weight, std::size_t component);
 
 /// Whether the orders rows1 and rows8 differ for such rows.
 bool moves_blocks(const RowBlocks& shape) noexcept;
@@ -33,8 +33,8 @@ std::vector<RowSlab> whole_slabs(const Codec& codec, const StoredWeight& weight,
                                  std::span<const std::span<const std::byte>> components);
 
 /// The rows of chunk `chunk` of a component. `bytes` are those of the chunk, with or without
-/// padding; `whole` are the component's rows. Throws Error(artifact), naming `file`, when the chunks
-/// of the index are no whole groups of rows.
+/// padding; `whole` are the component's rows. Throws Error(artifact), naming `file`, when the
+/// chunks of the index are no whole groups of rows.
 RowSlab slab_of_chunk(const std::string& file, const StoredWeight& weight, std::size_t component,
                       const RowBlocks& whole, std::uint64_t chunk,
                       std::span<const std::byte> bytes);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "chunk_walk.h"
+#include "load_trace.h"
 #include "synps/checked.h"
 #include "synps/error.h"
 #include "synps/load_memory.h"
@@ -71,14 +72,21 @@ HeapBytes WeightLoader::load(std::size_t number, const FormDecision& decision, c
   const std::uint64_t buffer_size = conversion_buffer_bytes(weight, decision);
   const HeapBytes buffer = buffer_size == 0 ? nullptr : allocate(file, weight, buffer_size);
 
-  Job job{file, weight, decision, codec, {}, {buffer.get(), buffer_size},
-          Stopwatch(trace_ != nullptr), Stopwatch(trace_ != nullptr)};
+  Job job{file,
+          weight,
+          decision,
+          codec,
+          {},
+          {buffer.get(), buffer_size},
+          Stopwatch(trace_ != nullptr),
+          Stopwatch(trace_ != nullptr)};
   std::byte* next = heap.get();
   for (const std::uint64_t block : sizes) {
     job.blocks.emplace_back(next, block);
     next += block;
   }
   source_.read_from(file);
+  if (!decision.inflates) source_.release();
   if (decision.dequantizes) {
     dequantize(job);
     components[0] = job.blocks[0].first(weight.weight.shape.elements() * sizeof(float));
@@ -111,7 +119,7 @@ void WeightLoader::keep(Job& job, std::size_t c) {
 
 void WeightLoader::relay(Job& job, std::size_t c) {
   const StoredComponent& component = job.weight.components[c];
-  const RowBlocks whole = row_blocks(*job.codec, job.weight, c);
+  const RowBlocks whole = checked_rows(*job.codec, job.weight, c);
   for (std::uint64_t chunk = 0; chunk < component.chunks(); ++chunk) {
     const auto read = job.buffer.first(chunk_size(component, chunk));
     read_chunk(job, c, chunk, read);
@@ -148,8 +156,9 @@ void WeightLoader::tell(const Job& job) const {
   const std::uint64_t bytes = true_bytes(weight);
   const std::string plain = form_text(weight, order, false);
   if (job.decision.inflates)
-    tell_conversion(*trace_, weight, "inflate", {form_text(weight, order, true), stored_bytes(weight)},
-                    {plain, bytes}, job.inflating);
+    tell_conversion(*trace_, weight, "inflate",
+                    {form_text(weight, order, true), stored_bytes(weight)}, {plain, bytes},
+                    job.inflating);
   if (job.decision.relays)
     tell_conversion(*trace_, weight, "relayout", {plain, bytes},
                     {form_text(weight, job.decision.form.order, false), bytes}, job.converting);
