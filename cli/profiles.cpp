@@ -2,9 +2,6 @@
 
 #include <fmt/core.h>
 
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,6 +12,7 @@
 #include "forms_table.h"
 #include "inputs.h"
 #include "load_report.h"
+#include "options.h"
 #include "standard_streams.h"
 #include "synps/builtin_kernels.h"
 #include "table.h"
@@ -133,16 +131,15 @@ int run(const Options& options) {
 
 Command make_profiles(CLI::App& program, const CommonOptions&) {
   const auto options = std::make_shared<Options>();
-  CLI::App* command =
-      program.add_subcommand("profiles", "List the profiles of devices that there are");
-  command->footer(kFooter);
-  command->add_option("-p,--policy", options->policy, "A policy, whose own profiles are listed too")
-      ->type_name("FILE");
-  add_package_option(*command, options->packages);
-  command->add_flag("--forms", options->forms,
-                    "The form of every codec by order, target and profile, as Markdown");
-  add_json_option(*command, options->json);
-  return {command, [options] { return run(*options); }};
+  CLI::App& command =
+      add_command(program, "profiles", "List the profiles of devices that there are", kFooter);
+  add_text_option(command, "-p,--policy", options->policy, "FILE",
+                  "A policy, whose own profiles are listed too");
+  add_package_option(command, options->packages);
+  add_flag(command, "--forms", options->forms,
+           "The form of every codec by order, target and profile, as Markdown");
+  add_json_option(command, options->json);
+  return {&command, [options] { return run(*options); }};
 }
 
 }  // namespace synps::cli

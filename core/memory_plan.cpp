@@ -165,7 +165,8 @@ WeightMemory memory_of(const StoredWeight& weight, const FormDecision& decision)
   }
   if (!decision.converts() || memory.resident == 0) return memory;
   memory.conversion = memory.resident;
-  memory.transient = conversion_buffer_bytes(weight, decision);
+  memory.transient =
+      saturating_add(conversion_buffer_bytes(weight, decision), row_buffer_bytes(weight, decision));
   if (decision.inflates)
     memory.transient = saturating_add(memory.transient, kInflaterBytes + kVerifyBytes);
   return memory;

@@ -26,9 +26,20 @@ inline constexpr std::uint64_t kVerifyBytes = 256u << 10;
 /// Error(limit) when a size does not fit 64 bits.
 std::vector<std::uint64_t> heap_blocks(const StoredWeight& weight, const FormDecision& decision);
 
+/// What rows that lie in the order rows8 are put into order in, so many bytes at a time or, if that
+/// is more, a row.
+inline constexpr std::uint64_t kRowPieceBytes = 256u << 10;
+
+/// Room for any chunk of a component: true bytes where it is compressed, else stored ones, with the
+/// padding of the last.
+std::uint64_t chunk_room(const StoredComponent& component) noexcept;
+
 /// Bytes of the buffer that pieces of the weight's true bytes go through while it is converted: for
 /// a relayout a chunk of the component that has the largest ones, as components are laid out in
 /// sequence; to dequantize, a chunk of every component; 0 where neither is done.
 std::uint64_t conversion_buffer_bytes(const StoredWeight& weight, const FormDecision& decision);
+
+/// The most that is needed besides, to put rows in order that are dequantized.
+std::uint64_t row_buffer_bytes(const StoredWeight& weight, const FormDecision& decision);
 
 }  // namespace synps
