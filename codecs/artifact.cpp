@@ -12,9 +12,9 @@
 #include "synps/artifact_set.h"
 #include "synps/builtin_codecs.h"
 #include "synps/checked.h"
-#include "synps/codec_package.h"
 #include "synps/component_reader.h"
 #include "synps/error.h"
+#include "weight_rows.h"
 
 namespace synps {
 namespace {
@@ -286,27 +286,16 @@ void WeightView::decode(RowRange rows, std::span<float> out) const {
                       fmt::format("{}", rows.count * columns));
   if (out.empty()) return;
 
-  std::vector<std::span<const std::byte>> in;
-  in.reserve(component_count());
+  const std::vector<std::span<const std::byte>>& components = impl_->weights[number_].components;
+  const Order order = stored_->form.order;
   for (std::size_t i = 0; i < component_count(); ++i) {
-    std::span<const std::byte> bytes = impl_->weights[number_].components[i];
-    std::uint64_t begin = 0;
-    if (!stored_->components[i].component.per_weight) {
-      const std::uint64_t row_bytes = codec_->row_bytes(i, columns);
-      // A package may answer otherwise than it did when the artifact was opened.
-      if (checked_mul(row_bytes, shape().rows()) != bytes.size())
-        throw_codec_fault(codec_->info(), path(),
-                          fmt::format("row_bytes contradicts the size of component {}",
-                                      stored_->components[i].component.name),
-                          fmt::format("{} bytes for {} elements", row_bytes, columns),
-                          fmt::format("{} bytes in all", bytes.size()));
-      begin = rows.first * row_bytes;
-      bytes = bytes.subspan(begin, rows.count * row_bytes);
-    }
-    impl_->verify(number_, i, begin, begin + bytes.size());
-    in.push_back(bytes);
+    RowBytesRange used{0, components[i].size()};
+    if (!stored_->components[i].component.per_weight)
+      used = bytes_of_rows(checked_row_blocks(*codec_, *stored_, i, components[i].size()), order,
+                           rows.first, rows.count);
+    impl_->verify(number_, i, used.begin, used.end);
   }
-  codec_->decode({&stored_->weight, rows.first * columns, rows.count, columns}, in, out);
+  decode_rows(*codec_, *stored_, order, components, rows.first, rows.count, out);
 }
 
 std::vector<float> WeightView::decode() const {

@@ -72,12 +72,6 @@ std::optional<CompressRequest> written_request(std::string_view text) {
   return request && to_string(*request) == text ? request : std::nullopt;
 }
 
-/// Readers of component bytes take them in this order alone so far.
-std::optional<Order> readable_order(std::string_view text) {
-  const auto order = order_from(text);
-  return order == Order::rows1 ? order : std::nullopt;
-}
-
 Form parse_form(JsonObject object, const std::string& file) {
   Form form;
   JsonObject asked(object.element("asked"), object.place_of("asked"), file);
@@ -86,7 +80,7 @@ Form parse_form(JsonObject object, const std::string& file) {
   form.asked.residency = named(asked, "residency", residency_request_from, "a residency request");
   asked.expect_no_other_field();
   form.form.encoding = named(object, "encoding", encoding_from, "an encoding");
-  form.form.order = named(object, "order", readable_order, "an order that this version knows");
+  form.form.order = named(object, "order", order_from, "an order that this version knows");
   form.form.orientation = named(object, "orientation", orientation_from, "out_in or in_out");
   form.form.residency = named(object, "residency", residency_from, "heap or mapped");
   form.asked.orientation = form.form.orientation;
@@ -134,7 +128,7 @@ StoredComponent parse_component(JsonObject object) {
   stored.entry = object.string("entry");
   stored.component.name = object.string("name");
   stored.offset = parse_size(object, "offset", stored.compression);
-  stored.order = named(object, "order", readable_order, "an order that this version knows");
+  stored.order = named(object, "order", order_from, "an order that this version knows");
   stored.component.per_weight = object.boolean("per_weight");
   stored.component.shape = parse_shape(object);
   stored.stored_bytes = parse_size(object, "stored_bytes", stored.compression);
@@ -186,6 +180,15 @@ void check_compressed(const JsonObject& object, const StoredWeight& weight) {
     object.fail("scheme", "one that is not volatile, as a component is compressed");
 }
 
+/// Whether the weight can be in that order is known to its codec alone: component_fault().
+void check_orders(const JsonObject& object, const StoredWeight& weight) {
+  for (std::size_t i = 0; i < weight.components.size(); ++i)
+    if (const Order order = weight.components[i].order; order != weight.form.order)
+      object.fail(fmt::format("components[{}].order", i),
+                  fmt::format("{}, the order of the form", to_string(weight.form.order)),
+                  std::string(to_string(order)));
+}
+
 StoredWeight parse_weight(JsonObject object, const Tables& tables, const std::string& file) {
   StoredWeight weight;
   weight.codec = referred(object, "codec", tables.codecs);
@@ -209,6 +212,7 @@ StoredWeight parse_weight(JsonObject object, const Tables& tables, const std::st
   weight.source = object.string("source");
   object.expect_no_other_field();
   check_compressed(object, weight);
+  check_orders(object, weight);
   return weight;
 }
 

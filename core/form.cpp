@@ -14,8 +14,9 @@ constexpr NameTable<Orientation, 2> kOrientations{
     {{{Orientation::out_in, "out_in"}, {Orientation::in_out, "in_out"}}}};
 constexpr NameTable<Residency, 2> kResidencies{
     {{{Residency::heap, "heap"}, {Residency::mapped, "mapped"}}}};
-constexpr NameTable<OrderRequest, 2> kOrderRequests{
-    {{{OrderRequest::automatic, "auto"}, {OrderRequest::as_stored, "as_stored"}}}};
+constexpr NameTable<OrderRequest, 3> kOrderRequests{{{{OrderRequest::automatic, "auto"},
+                                                      {OrderRequest::as_stored, "as_stored"},
+                                                      {OrderRequest::kernel_feed, "kernel_feed"}}}};
 constexpr NameTable<ResidencyRequest, 3> kResidencyRequests{
     {{{ResidencyRequest::automatic, "auto"},
       {ResidencyRequest::heap, "heap"},
@@ -102,16 +103,6 @@ std::optional<CompressRequest> compress_request_from(std::string_view text) noex
                      digits.front() >= '1' && digits.front() <= '9';
   if (!plain || level < kMinZstdLevel || level > kMaxZstdLevel) return std::nullopt;
   return CompressRequest{Compression::zstd, level};
-}
-
-WeightForm resolve_packed_form(const FormRequest& request, bool converts, const std::string& codec,
-                               Compression compression) {
-  WeightForm form;
-  if (converts) form.encoding = {Encoding::Kind::requantize_to, codec};
-  form.orientation = request.orientation;
-  const bool heap = request.residency == ResidencyRequest::heap || compression != Compression::none;
-  form.residency = heap ? Residency::heap : Residency::mapped;
-  return form;
 }
 
 }  // namespace synps

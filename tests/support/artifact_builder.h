@@ -13,7 +13,10 @@
 #include "synps/artifact_layout.h"
 #include "synps/artifact_writer.h"
 #include "synps/builtin_codecs.h"
+#include "synps/component_rows.h"
 #include "synps/file.h"
+#include "synps/packed_form.h"
+#include "synps/row_order.h"
 
 namespace synps::testing {
 
@@ -29,7 +32,19 @@ struct WeightToStore {
   ResidencyRequest residency = ResidencyRequest::automatic;
   bool is_volatile = false;
   CompressRequest compress{};
+  Order order = Order::rows1;  ///< rows8 is what the index says, even of what cannot be
 };
+
+inline WeightForm packed_form(const StoredWeight& stored, bool converts, Order order,
+                              Compression compression) {
+  PackSource source;
+  source.codec = stored.codec.id();
+  source.converts = converts;
+  source.compression = compression;
+  WeightForm form = resolve_packed_form(stored.asked, source).form;
+  form.order = order;
+  return form;
+}
 
 inline StoredWeight describe_weight(const WeightToStore& from, const CodecRegistry& codecs) {
   StoredWeight stored;
@@ -50,9 +65,10 @@ inline StoredWeight describe_weight(const WeightToStore& from, const CodecRegist
     // The bytes are the source's; where a codec decodes them, the artifact names it.
     const Codec* dense = codecs.for_dtype(from.dtype);
     stored.codec = dense != nullptr ? CodecRef::of(dense->info()) : CodecRef::keep();
-    stored.form = resolve_packed_form(stored.asked, false, stored.codec.id(), compression);
+    stored.form = packed_form(stored, false, from.order, compression);
     StoredComponent values;
     values.compression = compression;
+    values.order = from.order;
     values.component = {"values", from.dtype, from.shape, from.bytes.size(), false};
     stored.components.push_back(values);
     return stored;
@@ -63,11 +79,12 @@ inline StoredWeight describe_weight(const WeightToStore& from, const CodecRegist
   stored.scheme->format = codec->info().id();
   stored.lossless = codec->info().stores_exactly(from.dtype);
   const bool converts = codec->info().dense_dtype != from.dtype;
-  stored.form = resolve_packed_form(stored.asked, converts, codec->info().id(), compression);
+  stored.form = packed_form(stored, converts, from.order, compression);
   for (Component& component : codec->components(stored.weight)) {
     StoredComponent placed;
     placed.component = std::move(component);
     placed.compression = compression;
+    placed.order = from.order;
     stored.components.push_back(std::move(placed));
   }
   return stored;
@@ -94,6 +111,13 @@ inline std::vector<std::vector<std::byte>> encode_weight(const WeightToStore& fr
   ValueReport report;
   const Piece whole{&weight, 0, from.shape.rows(), from.shape.columns()};
   codec.encode(whole, from.values, analysis.get(), rows, report);
+  if (from.order != Order::rows8 || !can_be_rows8(codec, weight)) return bytes;
+  const StoredWeight stored{weight};
+  for (std::size_t i = 0; i < components.size(); ++i) {
+    std::vector<std::byte> rows8(bytes[i].size());
+    rows8_from_rows1(row_blocks(codec, stored, i), bytes[i], rows8);
+    bytes[i] = std::move(rows8);
+  }
   return bytes;
 }
 

@@ -46,7 +46,11 @@ inline constexpr int kMaxZstdLevel = 19;  ///< higher ones only widen a window t
 inline constexpr int kDefaultZstdLevel = 3;
 
 /// What a policy asks for; `automatic` leaves the choice to the resolver.
-enum class OrderRequest : std::uint8_t { automatic, as_stored };
+enum class OrderRequest : std::uint8_t {
+  automatic,
+  as_stored,
+  kernel_feed,  ///< the order that kernels want
+};
 enum class ResidencyRequest : std::uint8_t { automatic, heap, mapped };
 
 /// The `form` table of a policy, merged.
@@ -73,7 +77,7 @@ std::string to_string(const Encoding& encoding);  ///< "keep_as_stored", "requan
 std::string_view to_string(Order order) noexcept;
 std::string_view to_string(Orientation orientation) noexcept;
 std::string_view to_string(Residency residency) noexcept;
-std::string_view to_string(OrderRequest request) noexcept;      ///< "auto", "as_stored"
+std::string_view to_string(OrderRequest request) noexcept;      ///< "auto", "kernel_feed"
 std::string_view to_string(ResidencyRequest request) noexcept;  ///< "auto", "heap", "mapped"
 std::string_view to_string(Compression compression) noexcept;
 std::string to_string(const CompressRequest& request);  ///< "none", "zstd:3"
@@ -86,12 +90,5 @@ std::optional<ResidencyRequest> residency_request_from(std::string_view name) no
 std::optional<Compression> compression_from(std::string_view name) noexcept;
 /// "none", "zstd" (of the default level) or "zstd:LEVEL" with a level that is allowed.
 std::optional<CompressRequest> compress_request_from(std::string_view text) noexcept;
-
-/// The form of a freshly packed weight whose source encoding becomes `codec` (`package:export`).
-/// `converts`: the bytes are re-encoded rather than copied. `compression`: how its components are
-/// stored. Residency left to us is mapped: the file is already there, and mapping costs nothing
-/// until a page is used. Compressed bytes are of no use where they are mapped: heap.
-WeightForm resolve_packed_form(const FormRequest& request, bool converts, const std::string& codec,
-                               Compression compression = Compression::none);
 
 }  // namespace synps
