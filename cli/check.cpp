@@ -13,6 +13,7 @@
 #include "inputs.h"
 #include "standard_streams.h"
 #include "synps/checkpoint_findings.h"
+#include "target_options.h"
 #include "text.h"
 
 namespace synps::cli {
@@ -34,6 +35,7 @@ struct Options {
   std::string policy;
   std::string to;
   std::vector<std::string> packages;
+  TargetOptions target;
   bool strict = false;
   bool allow_unmatched = false;
   bool all = false;
@@ -50,11 +52,12 @@ std::optional<Checkpoint> open_if_named(const Options& options, OutputKind kind)
 
 PolicyCheck checked(const std::string& file, const CodecRegistry& codecs,
                     const std::vector<WeightFacts>* weights, const Options& options) {
+  const PackTarget target = pack_target(options.target);
+  ResolveOptions how{.allow_unmatched = options.allow_unmatched};
+  how.output = output_kind(options.to);
+  how.target = &target;
   try {
-    return PolicyCheck::run(
-        file, codecs, weights,
-        {.allow_unmatched = options.allow_unmatched, .output = output_kind(options.to)},
-        policy_options(codecs));
+    return PolicyCheck::run(file, codecs, weights, how, policy_options(codecs));
   } catch (const Error& error) {
     if (error.code() == ErrorCode::io) throw;
     PolicyCheck check;  // a file that is too large, say, is a finding like any other
@@ -116,8 +119,9 @@ int run(const Options& options) {
           report.encodings.end());
     }
     report.fallbacks = fallback_groups(weights, check);
-    plan = plan_or_problems(*checkpoint, check,
-                            {.allow_unmatched = options.allow_unmatched, .output = kind});
+    PlanOptions how{.allow_unmatched = options.allow_unmatched, .output = kind};
+    how.target = pack_target(options.target);
+    plan = plan_or_problems(*checkpoint, check, how);
     if (plan) report.plan = report_plan(*plan, *check.policy, *checkpoint);
     if (plan) report.weights = plan->weights.size();
   }
@@ -136,6 +140,7 @@ Command make_check(CLI::App& program, const CommonOptions&) {
   add_policy_option(*command, options->policy);
   add_package_option(*command, options->packages);
   add_output_kind_option(*command, options->to);
+  add_target_options(*command, options->target);
   command->add_flag("--strict", options->strict, "Warnings are errors");
   command->add_flag("--allow-unmatched", options->allow_unmatched, "Policies may match no weight");
   command->add_flag("-a,--all", options->all, "Show every problem, not only the first 50");

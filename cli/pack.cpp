@@ -19,7 +19,9 @@
 #include "shard_list.h"
 #include "standard_streams.h"
 #include "synps/json_writer.h"
+#include "target_options.h"
 #include "text.h"
+#include "trace_file.h"
 #include "weight_summary.h"
 
 namespace synps::cli {
@@ -36,6 +38,8 @@ constexpr const char* kFooter =
     "  synps pack model/ -o model.synps --dry-run     as `synps plan`; also checks the output\n"
     "  synps pack model-F16.gguf -o model-Q8_0.gguf   a GGUF file of a GGUF checkpoint\n"
     "  synps pack model/ -o model.synps --force       replaces an earlier model.synps\n"
+    "  synps pack model/ -o model.synps --target cpu-avx2 --trace pack.json\n"
+    "                                                 in the order such machines read fastest\n"
     "  synps pack model/ -o model.synps --max-shard-size 5GB\n"
     "                                                 model-00001-of-00003.synps, ...";
 
@@ -49,6 +53,8 @@ struct Options {
   std::vector<std::string> packages;
   std::string compress;
   std::string to;
+  std::string trace;
+  TargetOptions target;
   bool force = false;
   bool dry_run = false;
   bool allow_overflow = false;
@@ -178,21 +184,35 @@ void log_earlier_files(const std::vector<std::string>& earlier) {
     spdlog::warn("{}: left from another artifact of this name", escape_for_display(file));
 }
 
+TraceFile trace_file(const Checkpoint& checkpoint, const Plan& plan, const Policy& policy,
+                     const Options& options) {
+  TraceFile trace{options.trace, options.force, checkpoint.inputs()};
+  for (const FileIdentity& file : protected_files(policy)) trace.inputs.push_back(file);
+  trace.outputs = output_files(plan, options.output);
+  return trace;
+}
+
 PackReport pack_with_progress(const Checkpoint& checkpoint, const Plan& plan, const Policy& policy,
                               const Options& options, bool quiet) {
+  const std::unique_ptr<ChromeTraceSink> trace =
+      open_trace(trace_file(checkpoint, plan, policy, options));
   const GracefulStop graceful;
   ProgressBar bar("packing", quiet);
   PackOptions how = pack_options(policy, options);
   how.progress = [&bar](std::uint64_t done, std::uint64_t total) {
     return bar.update(done, total);
   };
-  return pack(checkpoint, plan, options.output, how);
+  how.trace = trace.get();
+  PackReport report = pack(checkpoint, plan, options.output, how);
+  if (trace != nullptr) trace->close();
+  return report;
 }
 
 /// The plan, after the checks that packing would make of its output and of its memory.
 int dry_run(const Checkpoint& checkpoint, const Plan& plan, const Policy& policy,
             const Options& options) {
   log_earlier_files(check_output(checkpoint, plan, options.output, pack_options(policy, options)));
+  check_trace(trace_file(checkpoint, plan, policy, options));
   WeightReport report = report_plan(plan, policy, checkpoint);
   report.pack_memory = pack_memory(checkpoint, plan);
   workers_within(*report.pack_memory, 1, options.max_memory, checkpoint.path());
@@ -209,6 +229,7 @@ int run(const Options& options, const CommonOptions& common) {
   const Policy policy = load_policy(options.policy, codecs);
   PlanOptions how{options.allow_unmatched, compress_request(options.compress), kind};
   how.max_shard_bytes = options.max_shard;
+  how.target = pack_target(options.target);
   how.name = options.output.substr(options.output.rfind('/') + 1);
   const Plan plan = make_plan(checkpoint, policy, how);
   log_warnings(plan);
@@ -245,9 +266,11 @@ Command make_pack(CLI::App& program, const CommonOptions& common) {
   command->add_flag("-f,--force", options->force, "Replace an output that exists");
   add_compress_option(*command, options->compress);
   add_output_kind_option(*command, options->to);
+  add_target_options(*command, options->target);
   add_jobs_option(*command, options->jobs);
   add_max_memory_option(*command, options->max_memory);
   add_max_shard_option(*command, options->max_shard);
+  add_trace_option(*command, options->trace);
   command->add_flag("-n,--dry-run", options->dry_run, "Only show the plan; write nothing");
   command->add_flag("--allow-overflow", options->allow_overflow,
                     "Values too large for their codec may become infinite");

@@ -14,6 +14,7 @@
 #include "plan_output.h"
 #include "shard_list.h"
 #include "standard_streams.h"
+#include "target_options.h"
 #include "text.h"
 
 namespace synps::cli {
@@ -28,6 +29,7 @@ constexpr const char* kFooter =
     "  synps plan model/ -p synps.toml\n"
     "  synps plan model.gguf --to gguf      of what `synps pack -o out.gguf` would write\n"
     "  synps plan model/ --all              every weight on its own row\n"
+    "  synps plan model/ --target cpu-avx2  as such machines read it fastest\n"
     "  synps plan model.synps --json";
 
 struct Options {
@@ -37,6 +39,7 @@ struct Options {
   std::string compress;
   std::uint64_t max_shard = 0;
   std::string to;
+  TargetOptions target;
   bool allow_unmatched = false;
   bool all = false;
   bool json = false;
@@ -55,6 +58,9 @@ int run(const Options& options) {
       throw usage_error("a policy has no say in how an artifact loads",
                         "leave out --policy, --compress, --max-shard-size, --to and "
                         "--allow-unmatched, or name a checkpoint");
+    if (!options.target.target.empty() || !options.target.kernels.empty())
+      throw usage_error("an artifact has been packed for a target",
+                        "leave out --target and --kernels, or name a checkpoint");
     const ArtifactSet artifact(options.input);
     print(report_artifact(artifact, codecs), options);
     log_missing_codecs(artifact, codecs);
@@ -66,6 +72,7 @@ int run(const Options& options) {
   const Policy policy = load_policy(options.policy, codecs);
   PlanOptions how{options.allow_unmatched, compress_request(options.compress), kind};
   how.max_shard_bytes = options.max_shard;
+  how.target = pack_target(options.target);
   if (kind == OutputKind::gguf) how.name = "model.gguf";
   const Plan plan = make_plan(checkpoint, policy, how);
   log_warnings(plan);
@@ -90,6 +97,7 @@ Command make_plan_command(CLI::App& program, const CommonOptions&) {
   add_compress_option(*command, options->compress);
   add_max_shard_option(*command, options->max_shard);
   add_output_kind_option(*command, options->to);
+  add_target_options(*command, options->target);
   command->add_flag("--allow-unmatched", options->allow_unmatched, "Policies may match no weight");
   add_all_option(*command, options->all);
   add_json_option(*command, options->json);

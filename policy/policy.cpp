@@ -115,7 +115,8 @@ WeightResolution Policy::explain(std::string_view path, const ExplainRequest& re
   WeightResolution result;
   if (request.facts == nullptr) {
     assume(set, document, request.output, result);
-  } else if (const auto fault = judge(*request.facts, set, document, request.output, result)) {
+  } else if (const auto fault =
+                 judge(*request.facts, set, document, {request.output, request.target}, result)) {
     ProblemList found(document.files);
     found.add(fault->place, fault->problem);
     result.warning = to_string(found.take().front());

@@ -11,9 +11,7 @@ constexpr std::array kScopes{Choice{"any"}, Choice{"constant"}, Choice{"input"},
 constexpr std::array kLifetimes{Choice{"any"}, Choice{"immutable"}, Choice{"invocation"},
                                 Choice{"session"}};
 constexpr std::array kUpdates{Choice{"none"}, Choice{"whole"}, Choice{"region"}};
-constexpr std::array kOrders{
-    Choice{"auto"}, Choice{"as_stored"},
-    Choice{"kernel_feed", "orders made for kernels come with a later version"}};
+constexpr std::array kOrders{Choice{"auto"}, Choice{"as_stored"}, Choice{"kernel_feed"}};
 constexpr std::array kResidencies{Choice{"auto"}, Choice{"heap"}, Choice{"mapped"}};
 constexpr std::array kOrientations{Choice{"out_in"}, Choice{"in_out"}};
 constexpr std::array kCompressions{Choice{"none"}, Choice{"zstd"}, Choice{"zstd:LEVEL"}};

@@ -15,6 +15,7 @@
 #include "synps/form.h"
 #include "synps/os.h"
 #include "synps/output_kind.h"
+#include "synps/packed_form.h"
 #include "synps/path_pattern.h"
 #include "synps/scheme.h"
 #include "synps/weight.h"
@@ -188,6 +189,8 @@ struct ResolveOptions {
   bool allow_unmatched = false;               ///< policies and groups may match no weight
   std::optional<CompressRequest> compress{};  ///< for weights for which no policy sets it
   OutputKind output = OutputKind::artifact;   ///< what it holds no format or form for is a problem
+  /// What an order that it cannot have is a problem for; null: any order can be had.
+  const PackTarget* target = nullptr;
 };
 
 /// Gives the codecs of a package; throws Error(package).
@@ -208,6 +211,7 @@ struct ExplainRequest {
   Lifetime lifetime = Lifetime::immutable;    ///< never `any`
   std::optional<CompressRequest> compress{};  ///< as in ResolveOptions
   OutputKind output = OutputKind::artifact;   ///< as in ResolveOptions
+  const PackTarget* target = nullptr;         ///< as in ResolveOptions
 };
 
 /// A scheme for values that are not constants, under the policy that has it.
