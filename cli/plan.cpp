@@ -31,6 +31,7 @@ constexpr const char* kFooter =
     "  synps plan model/ -p synps.toml\n"
     "  synps plan model.gguf --to gguf      of what `synps pack -o out.gguf` would write\n"
     "  synps plan model/ --all              every weight on its own row\n"
+    "  synps plan model/ --target cpu-avx2  as such machines read it fastest\n"
     "  synps plan model.synps --json\n"
     "  synps plan model.synps --profile mobile_2gb --target cpu-neon\n"
     "  synps plan model.synps --profile desktop --budget 2GiB";
@@ -106,6 +107,7 @@ int run(const Options& options) {
   const Policy policy = load_policy(options.policy, codecs);
   PlanOptions how{options.allow_unmatched, compress_request(options.compress), kind};
   how.max_shard_bytes = options.max_shard;
+  how.target = pack_targets(options.target, options.load.profile, policy);
   if (kind == OutputKind::gguf) how.name = "model.gguf";
   const Plan plan = make_plan(checkpoint, policy, how);
   log_warnings(plan);

@@ -6,6 +6,7 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 
+#include "profile_options.h"
 #include "synps/builtin_kernels.h"
 #include "synps/error.h"
 
@@ -52,6 +53,30 @@ KernelRegistry kernels_for(const TargetOptions& options) {
 
 Capabilities capabilities_for(const TargetOptions& options, TargetRequest otherwise) {
   return kernels_for(options).capabilities(target_request(options, otherwise));
+}
+
+PackTarget pack_target(const TargetOptions& options) {
+  PackTarget target;
+  target.capabilities = capabilities_for(options, TargetRequest::cpu);
+  target.name = to_string(target_request(options, TargetRequest::cpu));
+  if (!options.kernels.empty() && options.kernels != "all")
+    target.name += fmt::format(" (--kernels {})", options.kernels);
+  return target;
+}
+
+PackTargets pack_targets(const TargetOptions& options, const std::string& profile,
+                         const Policy& policy) {
+  PackTarget all = pack_target(options);
+  all.profile = chosen_profile(profile, &policy);
+  PackTargets targets(all);
+  for (const PolicyDevice& device : policy.devices()) {
+    TargetOptions of_device = options;
+    if (options.target.empty()) of_device.target = to_string(device.target);
+    PackTarget target = pack_target(of_device);
+    target.profile = profile.empty() ? device.profile : all.profile;
+    targets.set(device.name, std::move(target));
+  }
+  return targets;
 }
 
 }  // namespace synps::cli

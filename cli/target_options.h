@@ -3,6 +3,8 @@
 #include <string>
 
 #include "synps/kernel.h"
+#include "synps/packed_form.h"
+#include "synps/policy.h"
 
 namespace CLI {
 class App;
@@ -25,5 +27,13 @@ TargetRequest target_request(const TargetOptions& options, TargetRequest otherwi
 KernelRegistry kernels_for(const TargetOptions& options);
 /// What these kernels of that target feed on.
 Capabilities capabilities_for(const TargetOptions& options, TargetRequest otherwise);
+
+/// What packing is for: the kernels of all CPUs, unless the options say something else, so that the
+/// bytes do not depend on this machine.
+PackTarget pack_target(const TargetOptions& options);
+/// What it is for by device: what the options say, else what the policy says of the device. The
+/// profile is `profile` (chosen_profile()), or the device's.
+PackTargets pack_targets(const TargetOptions& options, const std::string& profile,
+                         const Policy& policy);
 
 }  // namespace synps::cli

@@ -86,6 +86,11 @@ std::optional<PolicyDevice> Policy::device(std::string_view name) const {
   if (name == "local") return PolicyDevice{"local"};
   return std::nullopt;
 }
+std::vector<PolicyDevice> Policy::devices() const {
+  std::vector<PolicyDevice> found;
+  for (const auto& [name, entry] : impl_->document.devices) found.push_back(*device(name));
+  return found;
+}
 const std::vector<std::string>& Policy::source_formats() const noexcept {
   return impl_->document.source_formats;
 }
@@ -131,7 +136,8 @@ WeightResolution Policy::explain(std::string_view path, const ExplainRequest& re
   WeightResolution result;
   if (request.facts == nullptr) {
     assume(set, document, request.output, result);
-  } else if (const auto fault = judge(*request.facts, set, document, request.output, result)) {
+  } else if (const auto fault =
+                 judge(*request.facts, set, document, {request.output, request.target}, result)) {
     ProblemList found(document.files);
     found.add(fault->place, fault->problem);
     result.warning = to_string(found.take().front());

@@ -11,6 +11,7 @@
 #include "synps/gguf_plan.h"
 #include "synps/gguf_types.h"
 #include "synps/output_kind.h"
+#include "synps/packed_form.h"
 #include "synps/policy.h"
 
 namespace synps {
@@ -34,7 +35,8 @@ struct PlannedWeight {
   const Codec* source_codec = nullptr;  ///< decodes the source; null when the bytes are copied
   const Codec* codec = nullptr;         ///< encodes; null when the bytes are copied
   const GgufType* gguf_type = nullptr;  ///< of the tensor in a GGUF output, else null
-  bool copied = false;                  ///< stored bytes are the source's bytes
+  bool copied = false;                  ///< stored bytes are the source's, in whichever order
+  std::uint64_t block_bytes = 0;       ///< of the blocks that copying puts in another order, else 0
   std::optional<FoldedScale> scale{};  ///< that its values are multiplied by, when they are encoded
   bool lossless = true;
   bool used_fallback = false;
@@ -88,6 +90,7 @@ struct PlanOptions {
   OutputKind output = OutputKind::artifact;
   std::uint64_t max_shard_bytes = 0;  ///< of a file, above which there are several; 0: any
   std::string name = "model.synps";   ///< of the artifact's file: shards are called after it
+  PackTargets target{};               ///< whose kernels and profile decide what policies leave open
 };
 
 /// Throws Error(usage) when a checkpoint cannot become an output of this kind, whatever the policy

@@ -16,6 +16,7 @@
 #include "synps/kernel.h"
 #include "synps/os.h"
 #include "synps/output_kind.h"
+#include "synps/packed_form.h"
 #include "synps/path_pattern.h"
 #include "synps/profile.h"
 #include "synps/scheme.h"
@@ -205,6 +206,8 @@ struct ResolveOptions {
   bool allow_unmatched = false;               ///< policies and groups may match no weight
   std::optional<CompressRequest> compress{};  ///< for weights for which no policy sets it
   OutputKind output = OutputKind::artifact;   ///< what it holds no format or form for is a problem
+  /// What an order that it cannot have is a problem for; null: any order can be had.
+  const PackTargets* target = nullptr;
 };
 
 /// Gives the codecs of a package; throws Error(package).
@@ -225,6 +228,7 @@ struct ExplainRequest {
   Lifetime lifetime = Lifetime::immutable;    ///< never `any`
   std::optional<CompressRequest> compress{};  ///< as in ResolveOptions
   OutputKind output = OutputKind::artifact;   ///< as in ResolveOptions
+  const PackTargets* target = nullptr;        ///< as in ResolveOptions
 };
 
 /// A scheme for values that are not constants, under the policy that has it.
@@ -262,6 +266,7 @@ class Policy {
   std::optional<Profile> profile(std::string_view name) const;
   /// The device of that name; `local`, which is built in, has the target cpu and no profile.
   std::optional<PolicyDevice> device(std::string_view name) const;
+  std::vector<PolicyDevice> devices() const;  ///< of the files, by name
   /// `[myelin].formats`: names of source encodings.
   const std::vector<std::string>& source_formats() const noexcept;
   /// Whether a source encoding counts as named: by `[myelin].formats`, as the dtype that the codec
