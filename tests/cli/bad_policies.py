@@ -73,8 +73,8 @@ def faults_of_the_text():
     yield Bad("unknown value", ROOT + '[policies."*"]\ndtype = "f23"\n', 'dtype = "f23"')
     yield Bad(
         "not yet available",
-        ROOT + '[policies."*".form]\norder = "kernel_feed"\n',
-        'order = "kernel_feed"',
+        ROOT + '[devices.board]\ntarget = "cpu-avx2"\n',
+        'target = "cpu-avx2"',
     )
     yield Bad(
         "unknown compression level",

@@ -46,7 +46,8 @@ BAD = [
     ("an unknown scope", '[[policies."*".schemes]]\nformat = "f16"\nscope = "weights"\n'),
     ("a boolean as text", '[policies."*"]\noptional = "true"\n'),
     ("an unknown dtype", '[policies."*"]\ndtype = "f8"\n'),
-    ("a value that is not yet available", '[policies."*".form]\norder = "kernel_feed"\n'),
+    ("an unknown order", '[policies."*".form]\norder = "rows8"\n'),
+    ("a value that is not yet available", '[devices.board]\ntarget = "cpu-avx2"\n'),
     ("a key that is not yet available", "[profiles]\n"),
     ("an unknown compression", '[policies."*".form]\ncompress = "gzip"\n'),
     *((f"the compression level {level!r}", f'[policies."*".form]\ncompress = "zstd:{level}"\n')

@@ -306,8 +306,7 @@ TEST_CASE("the keys that are wanted are those that this version takes") {
 
 TEST_CASE("known words of later versions are not yet available, not unknown") {
   for (const char* text : {"[profiles.\"mine\"]\n", "[devices.board]\nprofile = \"edge\"\n",
-                           "[devices.board]\ntarget = \"cpu-avx2\"\n",
-                           "[policies.\"*\".form]\norder = \"kernel_feed\"\n"}) {
+                           "[devices.board]\ntarget = \"cpu-avx2\"\n"}) {
     CAPTURE(text);
     const std::vector<Problem> problems = parse_problems(text);
     REQUIRE(problems.size() == 1);
