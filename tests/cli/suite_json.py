@@ -29,6 +29,39 @@ class Json(CliTest):
     def pack(self, policy="mixed.toml", output="tiny.synps"):
         return self.json("pack", "tiny.safetensors", "-p", policy, "-o", output)
 
+    def test_trace(self):
+        """Python's parser reads a trace, and its events are the conversions of the plan."""
+        target = ("--target", "cpu-avx2", "--compress", "zstd")
+        plan = self.json("plan", "tiny.safetensors", "-p", "mixed.toml", *target)
+        self.ok("pack", "tiny.safetensors", "-p", "mixed.toml", "-o", "traced.synps", "--trace",
+                "traced.json", *target)
+        with open(os.path.join(self.folder, "traced.json"), encoding="utf-8") as file:
+            trace = json.load(file)
+        expected = set()
+        for weight in plan["weights"]:
+            if weight["encoding"] != "keep_as_stored":
+                expected.add(("encode", weight["path"]))
+            if weight["order"] != "rows1":
+                expected.add(("relayout", weight["path"]))
+            if weight["bytes"] != 0:
+                expected.add(("compress", weight["path"]))
+        self.assertIn(("relayout", "model.layers.0.mlp.up_proj.weight"), expected)
+        found = []
+        for event in trace["traceEvents"]:
+            if event["ph"] == "M":
+                continue
+            self.assertEqual((event["ph"], event["pid"], event["cat"]), ("X", 1, "conversion"))
+            self.assertGreaterEqual(event["dur"], 0)
+            args = event["args"]
+            self.assertEqual(set(args), {"weight", "from", "to", "bytes_before", "bytes_after",
+                                         "busy_us"})
+            self.assertLessEqual(args["busy_us"], event["dur"] * 1024 + 1)
+            kind = event["name"].split(" ")[0]
+            self.assertEqual(event["name"], f"{kind} {args['weight']}")
+            found.append((kind, args["weight"]))
+        self.assertEqual(len(found), len(set(found)))
+        self.assertEqual(set(found), expected)
+
     def test_plan(self):
         plan = self.json("plan", "tiny.safetensors", "-p", "mixed.toml")
         self.assertEqual(set(plan), PLAN_KEYS)
