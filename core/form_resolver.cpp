@@ -9,7 +9,7 @@ namespace synps {
 namespace {
 
 constexpr NameTable<FormReason, 11> kReasons{
-    {{{FormReason::not_multiplied, "as stored: it is no matrix of a codec, and no kernel reads it"},
+    {{{FormReason::not_multiplied, "as stored: nothing multiplies it"},
       {FormReason::asked_as_stored, "as stored: that is asked for"},
       {FormReason::asked_dequantized, "f32: that is asked for"},
       {FormReason::asked_kernel_feed, "relaid: the order that kernels want is asked for"},
