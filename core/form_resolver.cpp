@@ -154,7 +154,10 @@ FormDecision as_packed(const StoredWeight& weight) {
   decision.reason = FormReason::as_packed;
   decision.asked_residency = true;
   decision.inflates = stored.compressed;
+  // That of a compressed weight is the heap whatever was asked for.
   decision.own_residency = weight.form.residency;
+  if (stored.compressed && weight.asked.residency != ResidencyRequest::heap)
+    decision.own_residency = Residency::mapped;
   decision.form.residency = stored.compressed ? Residency::heap : weight.form.residency;
   return decision;
 }
