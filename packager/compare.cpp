@@ -155,6 +155,7 @@ WeightComparison WeightComparer::compare(const SourceTensor& tensor, const Artif
   bytes_reader_->read_from(file);
   WeightComparison result;
   result.error.path = stored.weight.path;
+  result.error.codec = stored.codec.id();
   result.error.lossless = stored.lossless;
   try {
     const auto difference = compare_what_can_be(tensor, stored, result.error);
