@@ -21,6 +21,7 @@ using simdjson::ondemand::object;
 using simdjson::ondemand::value;
 
 constexpr std::uint64_t kLengthBytes = 8;
+constexpr int kPrefixFields = 3;  // metadata, index, sums
 
 Error not_an_artifact(const InputFile& file, std::string what, std::string found = {},
                       std::string want = {}) {
@@ -60,10 +61,42 @@ std::uint64_t read_length(const InputFile& file) {
   return length;
 }
 
-std::string read_header_bytes(const InputFile& file) {
-  std::string bytes(kLengthBytes + read_length(file), '\0');
-  file.read(0, std::as_writable_bytes(std::span(bytes)));
-  return bytes;
+/// Where the `count`-th field of the JSON object ends that `json` is the start of; nothing when it
+/// ends before. Of what is no JSON any answer will do: it is parsed, and compared with its digest.
+std::optional<std::size_t> end_of_fields(std::string_view json, int count) noexcept {
+  int depth = 0;
+  bool in_string = false;
+  for (std::size_t i = 0; i < json.size(); ++i) {
+    const char c = json[i];
+    if (in_string) {
+      if (c == '\\') ++i;
+      in_string = c != '"';
+    } else if (c == '"') {
+      in_string = true;
+    } else if (c == '{' || c == '[') {
+      ++depth;
+    } else if (c == '}' || c == ']') {
+      if (--depth == 1 && --count == 0) return i + 1;
+    }
+  }
+  return std::nullopt;
+}
+
+/// The object of the first `count` fields of the header, which are objects themselves; all of it
+/// when it has fewer. A header may be long, and these are at its start.
+std::string read_first_fields(const InputFile& file, std::uint64_t length, int count) {
+  constexpr std::uint64_t kPiece = std::uint64_t{64} * 1024;
+  std::string text;
+  for (std::uint64_t size = std::min(kPiece, length);; size = std::min(4 * size, length)) {
+    const std::size_t known = text.size();
+    text.resize(size);
+    file.read(kLengthBytes + known, std::as_writable_bytes(std::span(text).subspan(known)));
+    if (const auto end = end_of_fields(text, count)) {
+      text.resize(*end);
+      return text + "}";
+    }
+    if (size == length) return text;
+  }
 }
 
 std::optional<std::map<std::string, std::string>> read_metadata(value& element) {
@@ -97,9 +130,9 @@ std::optional<std::pair<std::uint64_t, std::uint64_t>> read_offsets(value& eleme
 }
 
 /// Parses the first three entries, which an artifact has in this sequence, and no more.
-bool parse_prefix(HeaderPrefix& prefix) {
+bool parse_prefix(const std::string& json, HeaderPrefix& prefix) {
   simdjson::ondemand::parser parser;
-  const simdjson::padded_string text(std::string_view(prefix.bytes).substr(kLengthBytes));
+  const simdjson::padded_string text(json);
   simdjson::ondemand::document document;
   object root;
   if (parser.iterate(text).get(document) != simdjson::SUCCESS) return false;
@@ -122,7 +155,7 @@ bool parse_prefix(HeaderPrefix& prefix) {
       if (offsets->first != expected_begin || offsets->second < offsets->first) return false;
       (number == 1 ? prefix.index_bytes : prefix.sums_bytes) = offsets->second - offsets->first;
     }
-    if (++number == 3) return true;
+    if (++number == kPrefixFields) return true;
   }
   return false;
 }
@@ -147,29 +180,31 @@ void check_version(const InputFile& file, const HeaderPrefix& prefix) {
 bool has_artifact_metadata(const InputFile& file) {
   HeaderPrefix prefix;
   try {
-    prefix.bytes = read_header_bytes(file);
+    const std::uint64_t length = read_length(file);
+    // Reads the metadata even where the rest is not an artifact's.
+    parse_prefix(read_first_fields(file, length, kPrefixFields), prefix);
   } catch (const Error& error) {
     if (error.code() == ErrorCode::io) throw;
     return false;
   }
-  parse_prefix(prefix);  // reads the metadata even where the rest is not an artifact's
   return prefix.metadata.contains("synps.version") || prefix.metadata.contains("synps.index");
 }
 
 HeaderPrefix read_header_prefix(const InputFile& file) {
   HeaderPrefix prefix;
-  prefix.bytes = read_header_bytes(file);
-  if (!parse_prefix(prefix))
+  const std::uint64_t length = read_length(file);
+  prefix.bytes = kLengthBytes + length;
+  if (!parse_prefix(read_first_fields(file, length, kPrefixFields), prefix))
     throw not_an_artifact(file, "the header does not start with what an artifact has", "",
                           "__metadata__, __synps__ and __synps_sums__");
   check_version(file, prefix);
-  const bool aligned = prefix.bytes.size() % kPageAlignment == 0 &&
+  const bool aligned = prefix.bytes % kPageAlignment == 0 &&
                        prefix.index_bytes % kPageAlignment == 0 &&
                        prefix.sums_bytes % kPageAlignment == 0;
   if (!aligned)
     throw not_an_artifact(file, "header, index or sums are not whole pages", "",
                           "multiples of 4096 bytes");
-  const std::uint64_t data = file.size() - prefix.bytes.size();
+  const std::uint64_t data = file.size() - prefix.bytes;
   if (prefix.index_bytes > data || prefix.sums_bytes > data - prefix.index_bytes)
     throw not_an_artifact(file, "the file is shorter than its index and sums",
                           fmt::format("{} bytes", file.size()));
