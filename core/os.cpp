@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdint>
 #include <cstdlib>
 
 namespace synps {
@@ -181,6 +182,16 @@ int Os::map(int descriptor, std::uint64_t size, const std::byte** address) {
 
 void Os::unmap(const std::byte* address, std::uint64_t size) noexcept {
   ::munmap(const_cast<std::byte*>(address), size);
+}
+
+int Os::discard(const std::byte* address, std::uint64_t size) {
+  const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const auto start = reinterpret_cast<std::uintptr_t>(address);
+  const std::uintptr_t before =
+      (page - start % page) % page;  // bytes of a page that begins earlier
+  if (size < before + page) return 0;
+  const std::uint64_t whole = (size - before) / page * page;
+  return result_of(::madvise(const_cast<std::byte*>(address) + before, whole, MADV_DONTNEED));
 }
 
 Os& Os::posix() {

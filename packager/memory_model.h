@@ -6,6 +6,7 @@
 #include "synps/artifact_index.h"
 #include "synps/artifact_set.h"
 #include "synps/checkpoint.h"
+#include "synps/load_memory.h"
 #include "synps/plan.h"
 
 namespace synps {
@@ -19,10 +20,7 @@ inline constexpr std::uint64_t kProgramMemory = 12u << 20;
 inline constexpr std::uint64_t kWorkerMemory = 256u << 10;
 
 /// Of a worker that checks chunks against their digests.
-inline constexpr std::uint64_t kCheckBytes = 256u << 10;
-
-/// Of a reader that inflates: zstd's own, a window, the planes of a segment, and a segment.
-inline constexpr std::uint64_t kInflaterBytes = 4u << 20;
+inline constexpr std::uint64_t kCheckBytes = kVerifyBytes;
 
 /// Of a worker that checks chunks, for those that are compressed.
 std::uint64_t inflater_bytes(const ArtifactIndex& index) noexcept;

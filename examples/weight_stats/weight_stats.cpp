@@ -57,7 +57,7 @@ void print(const synps::WeightView& weight) {
   const synps::WeightForm& form = weight.form();
   std::printf("%s %s %s %s %s %s", synps::escape_for_display(weight.path()).c_str(),
               weight.shape().to_string().c_str(), weight.stored().codec.id().c_str(),
-              synps::to_string(form.encoding).c_str(),
+              synps::to_string(weight.stored().form.encoding).c_str(),
               std::string(synps::to_string(form.order)).c_str(),
               std::string(synps::to_string(form.residency)).c_str());
   if (weight.codec() == nullptr) {

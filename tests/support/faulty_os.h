@@ -30,8 +30,9 @@ class FaultyOs : public Os {
     map,
     copy_range,
     truncate,
+    discard,
   };
-  static constexpr std::size_t kCalls = 13;
+  static constexpr std::size_t kCalls = 14;
 
   static constexpr std::array<Call, kCalls> all_calls() {
     std::array<Call, kCalls> calls{};
@@ -41,7 +42,7 @@ class FaultyOs : public Os {
   static std::string name(Call call) {
     static constexpr std::array<const char*, kCalls> kNames = {
         "open", "close",  "pread",  "pwrite", "status",     "allocate", "sync",
-        "lock", "rename", "unlink", "map",    "copy_range", "truncate"};
+        "lock", "rename", "unlink", "map",    "copy_range", "truncate", "discard"};
     return kNames[static_cast<std::size_t>(call)];
   }
 
@@ -124,6 +125,9 @@ class FaultyOs : public Os {
   }
   int map(int descriptor, std::uint64_t size, const std::byte** address) override {
     return faulty(Call::map) ? fault_.error : Os::map(descriptor, size, address);
+  }
+  int discard(const std::byte* address, std::uint64_t size) override {
+    return faulty(Call::discard) ? fault_.error : Os::discard(address, size);
   }
 
  private:

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -11,7 +12,12 @@
 
 #include "synps/artifact_index.h"
 #include "synps/codec_registry.h"
+#include "synps/executor.h"
+#include "synps/kernel.h"
+#include "synps/memory_plan.h"
 #include "synps/os.h"
+#include "synps/profile.h"
+#include "synps/trace.h"
 
 namespace synps {
 
@@ -28,13 +34,25 @@ enum class Verification : std::uint8_t {
   all,        ///< the whole file, when it opens
 };
 
+/// What codecs, kernels and os point at must outlive the artifact, trace only the opening.
 struct OpenOptions {
   Verification verification = Verification::first_use;
-  const CodecRegistry* codecs = nullptr;  ///< null: the built-in ones. Must outlive the artifact
+  const CodecRegistry* codecs = nullptr;  ///< null: the built-in ones
   Os* os = nullptr;                       ///< null: the operating system's
+
+  /// What the device affords, which decides the forms that weights are loaded in. None: every
+  /// weight as it is stored, on the heap or mapped as the artifact says; only what is compressed is
+  /// inflated.
+  std::optional<Profile> profile{};
+  std::optional<std::uint64_t> budget{};    ///< bytes on the heap; none: the profile's
+  bool allow_over_budget = false;           ///< load also what does not fit the budget
+  std::vector<LoadOverride> overrides{};    ///< by path; with or without a profile
+  const KernelRegistry* kernels = nullptr;  ///< null: the built-in ones. May be empty
+  TraceSink* trace = nullptr;               ///< hears of conversions; null: nobody does
 };
 
 class Artifact;
+class LoadedArtifact;
 
 /// A weight of an open artifact. Cheap to copy; valid as long as its Artifact (or a copy of it)
 /// lives.
@@ -43,16 +61,22 @@ class WeightView {
   const std::string& path() const noexcept;
   const Shape& shape() const noexcept;
   DType dtype() const noexcept;  ///< logical dtype: the source's
+  /// The form as loaded: `encoding` is what became of the stored bytes. What they were packed from
+  /// is in stored().form.
   const WeightForm& form() const noexcept;
+  const FormDecision& decision() const noexcept;  ///< the form, why, and what was converted
+  const WeightMemory& memory() const noexcept;    ///< bytes that loading it took
   const StoredWeight& stored() const noexcept { return *stored_; }
   /// The codec of the stored bytes, or null when they are kept as the source had them and nothing
   /// here decodes them.
   const Codec* codec() const noexcept { return codec_; }
 
+  /// Of the loaded form: what the codec stores, or, of a dequantized weight, `values` alone.
   std::size_t component_count() const noexcept;
-  /// The stored bytes of a component, without padding: mapped, or on the heap where the form says
-  /// so. Compressed components are always on the heap, inflated. Zero-copy. Throws Error(artifact)
-  /// when a checksum does not fit, Error(usage) for a component that does not exist.
+  /// The bytes of a component as it was loaded, without padding: mapped, or on the heap; blocks in
+  /// the order that form().order says; of a dequantized weight, f32 values. Zero-copy. Throws
+  /// Error(artifact) when a checksum does not fit, Error(usage) for a component that does not
+  /// exist.
   std::span<const std::byte> component(std::size_t i) const;
   std::span<const std::byte> component(std::string_view name) const;
 
@@ -64,24 +88,55 @@ class WeightView {
   /// All rows.
   std::vector<float> decode() const;
 
+  /// y = W x, as docs/kernels.md defines it to the bit: the result depends neither on the form that
+  /// the weight was loaded in, nor on kernels, nor on threads. `x` has shape().columns() values and
+  /// `y` shape().rows(); they do not overlap. Without an executor the calling thread does it all.
+  /// Where no kernel reads the loaded form, rows are decoded in pieces of a bounded buffer. Throws
+  /// Error(usage) for a weight that is no matrix (rank 2), of orientation in_out, or that nothing
+  /// decodes, and for sizes that do not fit; and as decode().
+  void matvec(std::span<const float> x, std::span<float> y, Executor* executor = nullptr) const;
+  /// The same for some vectors at once: `x` is vectors × columns, `y` vectors × rows.
+  void matmul(std::uint64_t vectors, std::span<const float> x, std::span<float> y,
+              Executor* executor = nullptr) const;
+  /// y = W x̂ with the activations rounded to 8 bits a block: faster, and less accurate. Throws
+  /// Error(usage) also where no kernel does that with the loaded form.
+  void matvec_q8(std::span<const float> x, std::span<float> y, Executor* executor = nullptr) const;
+  /// The same for activations that were rounded before, in blocks of activation_block() elements.
+  void matvec_q8(const ActivationView& x, std::span<float> y, Executor* executor = nullptr) const;
+  /// Elements that share a scale in matvec_q8; 0 where there is no kernel for it.
+  std::uint32_t activation_block() const;
+
  private:
   friend class Artifact;
-  struct Impl;
-  std::shared_ptr<const Impl> impl_;
+  const Kernel& q8_kernel() const;
+  void check_matrix() const;
+  void check_size(const char* name, std::size_t found, std::uint64_t vectors,
+                  std::uint64_t each) const;
+
+  std::shared_ptr<const LoadedArtifact> impl_;
   const StoredWeight* stored_ = nullptr;
   const Codec* codec_ = nullptr;
   std::size_t number_ = 0;
 };
 
 /// An artifact opened for use, in one file or in shards: maps the files, checks header and index,
-/// and reads weights from the stored bytes. Copies share the mapping. All const functions may be
-/// called from any number of threads.
+/// decides the form of every weight, and loads those that are to be on the heap. Copies share the
+/// mapping. All const functions may be called from any number of threads.
 class Artifact {
  public:
   /// `path` is an artifact's file, its shard index, or a folder that holds one. Throws
   /// Error(artifact), Error(io); Error(package) when a weight's codec is not known, naming the
-  /// package that is needed.
+  /// package that is needed; Error(limit) for what does not fit the budget, or a strict profile
+  /// refuses, before any byte of a weight is read.
   static Artifact open(const std::string& path, const OpenOptions& options = {});
+
+  /// What each weight takes, decided before any of their bytes were read.
+  const MemoryPlan& plan() const noexcept;
+
+  /// Gives the memory back that the mapped bytes of volatile weights take, until they are read
+  /// again, from the file. Nothing changes but time: it may be called while other threads read the
+  /// weights, and spans stay valid. Throws Error(io) when the system refuses.
+  void end_invocation() const;
 
   std::size_t size() const noexcept;
   /// The i-th weight, by the bytes of the path.
@@ -121,7 +176,7 @@ class Artifact {
   Iterator end() const { return {this, size()}; }
 
  private:
-  std::shared_ptr<const WeightView::Impl> impl_;
+  std::shared_ptr<const LoadedArtifact> impl_;
 };
 
 }  // namespace synps

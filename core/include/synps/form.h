@@ -46,7 +46,11 @@ inline constexpr int kMaxZstdLevel = 19;  ///< higher ones only widen a window t
 inline constexpr int kDefaultZstdLevel = 3;
 
 /// What a policy asks for; `automatic` leaves the choice to the resolver.
-enum class OrderRequest : std::uint8_t { automatic, as_stored };
+enum class OrderRequest : std::uint8_t {
+  automatic,
+  as_stored,
+  kernel_feed,  ///< the order that kernels of the target want
+};
 enum class ResidencyRequest : std::uint8_t { automatic, heap, mapped };
 
 /// The `form` table of a policy, merged.
@@ -73,7 +77,7 @@ std::string to_string(const Encoding& encoding);  ///< "keep_as_stored", "requan
 std::string_view to_string(Order order) noexcept;
 std::string_view to_string(Orientation orientation) noexcept;
 std::string_view to_string(Residency residency) noexcept;
-std::string_view to_string(OrderRequest request) noexcept;      ///< "auto", "as_stored"
+std::string_view to_string(OrderRequest request) noexcept;      ///< "auto", "as_stored", …
 std::string_view to_string(ResidencyRequest request) noexcept;  ///< "auto", "heap", "mapped"
 std::string_view to_string(Compression compression) noexcept;
 std::string to_string(const CompressRequest& request);  ///< "none", "zstd:3"

@@ -57,7 +57,8 @@ enum class FormReason : std::uint8_t {
   only_order,         ///< relaid: no kernel feeds on the stored order
   no_kernel,          ///< f32: no kernel feeds on the codec
   nothing_else,       ///< as stored, with no kernel: it cannot be made into what one feeds on
-  undone,             ///< as stored, mapped: over budget otherwise
+  undone,             ///< as stored, and mapped unless it is to be on the heap: over budget else
+  as_packed,          ///< as the artifact has it: no profile is given
 };
 std::string_view to_string(FormReason reason) noexcept;
 
@@ -65,6 +66,8 @@ std::string_view to_string(FormReason reason) noexcept;
 struct FormDecision {
   WeightForm form{};
   FormReason reason = FormReason::fed;
+  /// Where it would be if nothing were converted.
+  Residency own_residency = Residency::mapped;
   bool asked_residency = false;  ///< by policy or caller: it is not mapped to save memory
   bool inflates = false;
   bool relays = false;       ///< another order than the stored one
@@ -79,7 +82,7 @@ struct FormDecision {
 ///
 /// residency  1. compressed: heap  2. the request  3. volatile: mapped  4. the profile
 /// form       1. no matrix, or nothing decodes it: as stored
-///            2. the request: dequantize, or as_stored
+///            2. the request: dequantize, where it can be; else as_stored
 ///            3. a kernel feeds on the stored order: as stored; but relaid, when a kernel wants
 ///               another order that can be produced, and the weight is on the heap or kernel_feed
 ///               is asked for

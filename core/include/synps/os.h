@@ -69,6 +69,9 @@ class Os {
   /// Maps [0, size) for reading; `address` receives where.
   virtual int map(int descriptor, std::uint64_t size, const std::byte** address);
   virtual void unmap(const std::byte* address, std::uint64_t size) noexcept;
+  /// Gives back the memory of those pages of a mapping that lie wholly in the range. Their bytes
+  /// come from the file again when they are next read.
+  virtual int discard(const std::byte* address, std::uint64_t size);
 
   /// The real thing.
   static Os& posix();

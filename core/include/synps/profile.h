@@ -32,10 +32,11 @@ Profile mobile_2gb();  ///< a device of 2 GiB, 700 MiB reserve, mapped, strict
 /// By name.
 std::span<const Profile> builtin_profiles();
 std::optional<Profile> builtin_profile(std::string_view name);
-/// The built-in profile for a machine of that much memory.
+/// The built-in profile for a machine of that much memory: up to 2 GiB mobile_2gb, up to 4 GiB
+/// edge, up to 16 GiB native, above desktop.
 Profile profile_for_memory(std::uint64_t total_bytes);
 
-/// Bytes; of this machine, or of the control group that the process is in, whichever is less.
+/// Bytes; of this machine, or of the control groups that the process is in, whichever is less.
 struct MachineMemory {
   std::uint64_t total = 0;
   std::uint64_t available = 0;  ///< that could be taken now, without swapping
@@ -43,7 +44,8 @@ struct MachineMemory {
 /// Throws Error(io) when the system does not say.
 MachineMemory machine_memory();
 
-/// Bytes that weights may take on the heap: what is available on the device, less the reserve.
+/// Bytes that weights may take on the heap: the profile's memory, or where it names none what is
+/// available, less the reserve; not below 0.
 std::uint64_t budget_of(const Profile& profile, std::uint64_t available_bytes) noexcept;
 
 }  // namespace synps

@@ -125,7 +125,9 @@ TEST_CASE("an error at any call leaves the earlier output, and nothing else") {
       CAPTURE(FaultyOs::name(call));
       // Packing neither maps its input nor removes a file when all goes well; pack_copy_test.cpp
       // has faults of copy_range.
-      if (call != Call::map && call != Call::unlink && call != Call::copy_range) CHECK(runs > 0);
+      if (call != Call::map && call != Call::unlink && call != Call::copy_range &&
+          call != Call::discard)
+        CHECK(runs > 0);
     }
 }
 
