@@ -28,8 +28,8 @@ class CodecFinder {
 };
 
 /// Weights whose components are as they must be. Layers repeat, and what is stored for a weight
-/// depends on its codec, dtype and shape alone: most weights are like one that is known. That holds
-/// for our own codecs; what a package answers is asked for each weight.
+/// depends on its codec, dtype, shape and order alone: most weights are like one that is known.
+/// That holds for our own codecs; what a package answers is asked for each weight.
 class SoundWeights {
  public:
   bool has_like(const StoredWeight& weight) const noexcept {
@@ -39,7 +39,9 @@ class SoundWeights {
         known->components.size() != weight.components.size())
       return false;
     for (std::size_t i = 0; i < weight.components.size(); ++i)
-      if (known->components[i].component != weight.components[i].component) return false;
+      if (known->components[i].component != weight.components[i].component ||
+          known->components[i].order != weight.components[i].order)
+        return false;
     return true;
   }
   void add(const StoredWeight& weight) noexcept { known_[place_of(weight)] = &weight; }

@@ -59,7 +59,7 @@ Form parse_form(JsonObject object, const std::string& file) {
   form.asked.residency = named(asked, "residency", residency_request_from, "a residency request");
   asked.expect_no_other_field();
   form.form.encoding = named(object, "encoding", encoding_from, "an encoding");
-  form.form.order = named(object, "order", readable_order, "an order that this version knows");
+  form.form.order = named(object, "order", order_from, "an order that this version knows");
   form.form.orientation = named(object, "orientation", orientation_from, "out_in or in_out");
   form.form.residency = named(object, "residency", residency_from, "heap or mapped");
   form.asked.orientation = form.form.orientation;
@@ -107,7 +107,7 @@ StoredComponent parse_component(JsonObject object) {
   stored.entry = object.string("entry");
   stored.component.name = object.string("name");
   stored.offset = parse_size(object, "offset", stored.compression);
-  stored.order = named(object, "order", readable_order, "an order that this version knows");
+  stored.order = named(object, "order", order_from, "an order that this version knows");
   stored.component.per_weight = object.boolean("per_weight");
   stored.component.shape = parse_shape(object);
   stored.stored_bytes = parse_size(object, "stored_bytes", stored.compression);

@@ -20,8 +20,10 @@ std::optional<IndexFault> fault_of(const StoredComponent& stored) {
   return std::nullopt;
 }
 
+namespace {
+
 /// Frames must be inflated to be used, which nothing mapped is.
-std::optional<IndexFault> fault_of(const StoredWeight& weight) {
+std::optional<IndexFault> fault_of_compressed(const StoredWeight& weight) {
   const bool compressed =
       std::any_of(weight.components.begin(), weight.components.end(),
                   [](const StoredComponent& stored) { return stored.compressed(); });
@@ -34,9 +36,21 @@ std::optional<IndexFault> fault_of(const StoredWeight& weight) {
   return std::nullopt;
 }
 
-std::optional<Order> readable_order(std::string_view text) {
-  const auto order = order_from(text);
-  return order == Order::rows1 ? order : std::nullopt;
+/// Whether the weight can be in that order is known to its codec alone: component_fault().
+std::optional<IndexFault> fault_of_orders(const StoredWeight& weight) {
+  for (std::size_t i = 0; i < weight.components.size(); ++i)
+    if (const Order order = weight.components[i].order; order != weight.form.order)
+      return IndexFault{fmt::format("components[{}].order", i),
+                        fmt::format("{}, the order of the form", to_string(weight.form.order)),
+                        std::string(to_string(order))};
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<IndexFault> fault_of(const StoredWeight& weight) {
+  if (auto fault = fault_of_compressed(weight)) return fault;
+  return fault_of_orders(weight);
 }
 
 std::optional<std::uint64_t> hex_from(std::string_view text) noexcept {

@@ -24,15 +24,13 @@ struct IndexTables {
 
 /// Why a row of an index, read without fault, is none that to_json writes.
 struct IndexFault {
-  std::string_view field;
+  std::string field;
   std::string want;
   std::string found{};
 };
 std::optional<IndexFault> fault_of(const StoredComponent& stored);
 std::optional<IndexFault> fault_of(const StoredWeight& weight);
 
-/// The order of that name, if readers of component bytes take them in it.
-std::optional<Order> readable_order(std::string_view text);
 /// The number in exactly 16 lower-case hex digits, else nothing.
 std::optional<std::uint64_t> hex_from(std::string_view text) noexcept;
 

@@ -144,20 +144,20 @@ class Scanner {
 
   bool scan_component(StoredComponent& stored) {
     Component& component = stored.component;
-    return is("{\"bytes\":") && integer(component.bytes) &&                        //
-           is(",\"chunk_bytes\":") && integer(stored.chunk_bytes) &&               //
-           is(",\"chunk_rows\":") && integer(stored.chunk_rows) &&                 //
-           is(",\"compression\":\"") &&                                            //
-           named(compressions_, compression_from, stored.compression) &&           //
-           is(",\"digest\":") && integer(stored.first_digest) &&                   //
-           is(",\"dtype\":\"") &&                                                  //
-           named(component_dtypes_, dtype_from_name, component.dtype) &&           //
-           is(",\"entry\":\"") && string(stored.entry) &&                          //
-           is(",\"name\":\"") && string(component.name) &&                         //
-           is(",\"offset\":") && size(stored.compression, stored.offset) &&        //
-           is(",\"order\":\"") && named(orders_, readable_order, stored.order) &&  //
-           is(",\"per_weight\":") && boolean(component.per_weight) &&              //
-           is(",\"shape\":") && shape(component.shape) &&                          //
+    return is("{\"bytes\":") && integer(component.bytes) &&                    //
+           is(",\"chunk_bytes\":") && integer(stored.chunk_bytes) &&           //
+           is(",\"chunk_rows\":") && integer(stored.chunk_rows) &&             //
+           is(",\"compression\":\"") &&                                        //
+           named(compressions_, compression_from, stored.compression) &&       //
+           is(",\"digest\":") && integer(stored.first_digest) &&               //
+           is(",\"dtype\":\"") &&                                              //
+           named(component_dtypes_, dtype_from_name, component.dtype) &&       //
+           is(",\"entry\":\"") && string(stored.entry) &&                      //
+           is(",\"name\":\"") && string(component.name) &&                     //
+           is(",\"offset\":") && size(stored.compression, stored.offset) &&    //
+           is(",\"order\":\"") && named(orders_, order_from, stored.order) &&  //
+           is(",\"per_weight\":") && boolean(component.per_weight) &&          //
+           is(",\"shape\":") && shape(component.shape) &&                      //
            is(",\"stored_bytes\":") && size(stored.compression, stored.stored_bytes) && is("}") &&
            !fault_of(stored);
   }

@@ -14,11 +14,12 @@
 #include "synps/artifact_writer.h"
 #include "synps/builtin_codecs.h"
 #include "synps/file.h"
+#include "synps/row_order.h"
 
 namespace synps::testing {
 
 /// A weight for build_artifact(): its values are encoded by `codec`, or its bytes stored as they
-/// are when that is "keep".
+/// are when that is "keep"; or `components` are what `codec` stores for it.
 struct WeightToStore {
   std::string path;
   Shape shape;
@@ -29,6 +30,9 @@ struct WeightToStore {
   ResidencyRequest residency = ResidencyRequest::automatic;
   bool is_volatile = false;
   CompressRequest compress{};
+  Order order = Order::rows1;  ///< that it is stored in
+  Orientation orientation = Orientation::out_in;
+  std::vector<std::vector<std::byte>> components{};  ///< in rows1; none: encoded from values
 };
 
 inline StoredWeight describe_weight(const WeightToStore& from, const CodecRegistry& codecs) {
@@ -37,6 +41,7 @@ inline StoredWeight describe_weight(const WeightToStore& from, const CodecRegist
   stored.source = encoding_name(from.dtype);
   stored.asked.residency = from.residency;
   stored.asked.compress = from.compress;
+  stored.asked.orientation = from.orientation;
   const Compression compression =
       from.shape.elements() == 0 ? Compression::none : from.compress.method;
   if (dtype_is_float(from.dtype)) {
@@ -68,16 +73,34 @@ inline StoredWeight describe_weight(const WeightToStore& from, const CodecRegist
     StoredComponent placed;
     placed.component = std::move(component);
     placed.compression = compression;
+    placed.order = from.order;
     stored.components.push_back(std::move(placed));
   }
+  stored.form.order = from.order;
   return stored;
 }
 
-/// The bytes of every component, in the codec's order.
+/// The components of a matrix in rows8.
+inline std::vector<std::vector<std::byte>> as_rows8(const WeightToStore& from, const Codec& codec,
+                                                    std::vector<std::vector<std::byte>> rows1) {
+  for (std::size_t c = 0; c < rows1.size(); ++c) {
+    const RowBlocks shape{from.shape.rows(), codec.row_bytes(c, from.shape.columns()),
+                          codec.block_bytes(c)};
+    if (shape.block_bytes == 0) continue;
+    std::vector<std::byte> rows8(rows1[c].size());
+    rows8_from_rows1(shape, rows1[c], rows8);
+    rows1[c] = std::move(rows8);
+  }
+  return rows1;
+}
+
+/// The bytes of every component, in the codec's sequence.
 inline std::vector<std::vector<std::byte>> encode_weight(const WeightToStore& from,
                                                          const CodecRegistry& codecs) {
   if (from.codec == "keep") return {from.bytes};
   const Codec& codec = *codecs.resolve(from.codec);
+  if (!from.components.empty())
+    return from.order == Order::rows8 ? as_rows8(from, codec, from.components) : from.components;
   const Weight weight{from.path, from.shape, from.dtype};
   const std::vector<Component> components = codec.components(weight);
   std::vector<std::vector<std::byte>> bytes(components.size());
@@ -94,7 +117,7 @@ inline std::vector<std::vector<std::byte>> encode_weight(const WeightToStore& fr
   ValueReport report;
   const Piece whole{&weight, 0, from.shape.rows(), from.shape.columns()};
   codec.encode(whole, from.values, analysis.get(), rows, report);
-  return bytes;
+  return from.order == Order::rows8 ? as_rows8(from, codec, std::move(bytes)) : bytes;
 }
 
 /// Writes an artifact of these weights with core and codecs alone.
