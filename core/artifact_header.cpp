@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <new>
 #include <optional>
 #include <span>
 #include <utility>
@@ -133,9 +134,12 @@ std::optional<std::pair<std::uint64_t, std::uint64_t>> read_offsets(value& eleme
 bool parse_prefix(const std::string& json, HeaderPrefix& prefix) {
   simdjson::ondemand::parser parser;
   const simdjson::padded_string text(json);
+  if (text.size() != json.size()) throw std::bad_alloc();
   simdjson::ondemand::document document;
   object root;
-  if (parser.iterate(text).get(document) != simdjson::SUCCESS) return false;
+  const auto error = parser.iterate(text).get(document);
+  if (error == simdjson::MEMALLOC) throw std::bad_alloc();
+  if (error != simdjson::SUCCESS) return false;
   if (document.get_object().get(root) != simdjson::SUCCESS) return false;
   int number = 0;
   for (auto field : root) {

@@ -2,6 +2,7 @@
 #include <simdjson.h>
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include "artifact_index_rows.h"
@@ -202,7 +203,9 @@ void check_order(const JsonObject& object, const std::vector<StoredWeight>& weig
 class Document {
  public:
   Document(std::string_view json, const std::string& file) : text_(json) {
+    if (text_.size() != json.size()) throw std::bad_alloc();
     const auto error = parser_.parse(text_).get(root_);
+    if (error == simdjson::MEMALLOC) throw std::bad_alloc();
     if (error == simdjson::SUCCESS) return;
     throw Error({.code = ErrorCode::artifact,
                  .file = file,

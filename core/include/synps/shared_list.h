@@ -3,13 +3,14 @@
 #include <cstddef>
 #include <initializer_list>
 #include <memory>
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
 namespace synps {
 
-/// A list whose copies share its rows: for what repeats from one owner to the next. It is assigned
-/// as a whole, and read from any number of threads.
+/// A list that its copies share: thousands of weights have the same. It is assigned as a whole, and
+/// read from any number of threads.
 template <typename Row>
 class SharedList {
  public:
@@ -23,6 +24,12 @@ class SharedList {
   const Row* begin() const noexcept { return empty() ? nullptr : rows_->data(); }
   const Row* end() const noexcept { return begin() + size(); }
   const Row& operator[](std::size_t i) const noexcept { return (*rows_)[i]; }
+  const Row& back() const noexcept { return rows_->back(); }
+  /// Throws std::out_of_range.
+  const Row& at(std::size_t i) const {
+    if (i >= size()) throw std::out_of_range("SharedList::at");
+    return (*rows_)[i];
+  }
 
   bool operator==(const SharedList& other) const {
     if (rows_ == other.rows_) return true;
