@@ -3,62 +3,21 @@
 #include <doctest/doctest.h>
 
 #include <array>
-#include <atomic>
 #include <cstdlib>
-#include <new>
 #include <string>
 #include <vector>
 
 #include "artifact_builder.h"
+#include "failing_new.h"
 #include "synps.h"
 #include "temp_dir.h"
-
-namespace {
-
-// Allocations until one fails; 0: none does.
-std::atomic<long> until_failure = 0;
-
-bool fails_now() noexcept {
-  long left = until_failure.load();
-  while (left > 0)
-    if (until_failure.compare_exchange_weak(left, left - 1)) return left == 1;
-  return false;
-}
-
-void* allocate(std::size_t size, std::size_t alignment) {
-  if (fails_now()) throw std::bad_alloc();
-  const std::size_t whole = (size + alignment - 1) / alignment * alignment;
-  void* const memory = std::aligned_alloc(alignment, whole != 0 ? whole : alignment);
-  if (memory == nullptr) throw std::bad_alloc();
-  return memory;
-}
-
-}  // namespace
-
-void* operator new(std::size_t size) {
-  return allocate(size, alignof(std::max_align_t));
-}
-void* operator new(std::size_t size, std::align_val_t alignment) {
-  return allocate(size, static_cast<std::size_t>(alignment));
-}
-void operator delete(void* memory) noexcept {
-  std::free(memory);
-}
-void operator delete(void* memory, std::size_t) noexcept {
-  std::free(memory);
-}
-void operator delete(void* memory, std::align_val_t) noexcept {
-  std::free(memory);
-}
-void operator delete(void* memory, std::size_t, std::align_val_t) noexcept {
-  std::free(memory);
-}
 
 namespace synps {
 namespace {
 
 using testing::build_artifact;
 using testing::TempDir;
+using testing::until_failure;
 using testing::WeightToStore;
 
 void build_model(const std::string& path) {
