@@ -10,6 +10,7 @@
 #include <span>
 #include <utility>
 
+#include "padded_text.h"
 #include "synps/artifact_layout.h"
 #include "synps/checked.h"
 #include "synps/error.h"
@@ -18,8 +19,8 @@
 namespace synps {
 namespace {
 
-using simdjson::ondemand::object;
-using simdjson::ondemand::value;
+using simdjson::dom::element;
+using simdjson::dom::object;
 
 constexpr std::uint64_t kLengthBytes = 8;
 constexpr int kPrefixFields = 3;  // metadata, index, sums
@@ -100,60 +101,45 @@ std::string read_first_fields(const InputFile& file, std::uint64_t length, int c
   }
 }
 
-std::optional<std::map<std::string, std::string>> read_metadata(value& element) {
+std::optional<std::map<std::string, std::string>> read_metadata(element value) {
   std::map<std::string, std::string> metadata;
   object fields;
-  if (element.get_object().get(fields) != simdjson::SUCCESS) return std::nullopt;
-  for (auto field : fields) {
-    std::string_view key;
+  if (value.get(fields) != simdjson::SUCCESS) return std::nullopt;
+  for (const auto& [key, field] : fields) {
     std::string_view text;
-    if (field.unescaped_key().get(key) != simdjson::SUCCESS) return std::nullopt;
-    const std::string owned_key(key);
-    if (field.value().get_string().get(text) != simdjson::SUCCESS) return std::nullopt;
-    if (!metadata.emplace(owned_key, text).second) return std::nullopt;
+    if (field.get(text) != simdjson::SUCCESS) return std::nullopt;
+    if (!metadata.emplace(key, text).second) return std::nullopt;
   }
   return metadata;
 }
 
 /// The data_offsets of an entry.
-std::optional<std::pair<std::uint64_t, std::uint64_t>> read_offsets(value& element) {
-  simdjson::ondemand::array offsets;
-  if (element["data_offsets"].get_array().get(offsets) != simdjson::SUCCESS) return std::nullopt;
-  std::array<std::uint64_t, 2> range{};
-  std::size_t count = 0;
-  for (auto offset : offsets) {
-    if (count == 2 || offset.get_uint64().get(range[count]) != simdjson::SUCCESS)
-      return std::nullopt;
-    ++count;
-  }
-  if (count != 2) return std::nullopt;
-  return std::pair(range[0], range[1]);
+std::optional<std::pair<std::uint64_t, std::uint64_t>> read_offsets(element value) {
+  simdjson::dom::array offsets;
+  if (value["data_offsets"].get(offsets) != simdjson::SUCCESS || offsets.size() != 2)
+    return std::nullopt;
+  std::pair<std::uint64_t, std::uint64_t> range;
+  if (offsets.at(0).get(range.first) != simdjson::SUCCESS) return std::nullopt;
+  if (offsets.at(1).get(range.second) != simdjson::SUCCESS) return std::nullopt;
+  return range;
 }
 
-/// Parses the first three entries, which an artifact has in this sequence, and no more.
+/// Takes the first three fields, which an artifact has in this sequence; false when they are not.
 bool parse_prefix(const std::string& json, HeaderPrefix& prefix) {
-  simdjson::ondemand::parser parser;
-  const simdjson::padded_string text(json);
-  if (text.size() != json.size()) throw std::bad_alloc();
-  simdjson::ondemand::document document;
+  simdjson::dom::parser parser;
+  const simdjson::padded_string text = padded_text(json);
   object root;
-  const auto error = parser.iterate(text).get(document);
+  const auto error = parser.parse(text).get(root);
   if (error == simdjson::MEMALLOC) throw std::bad_alloc();
   if (error != simdjson::SUCCESS) return false;
-  if (document.get_object().get(root) != simdjson::SUCCESS) return false;
   int number = 0;
-  for (auto field : root) {
-    std::string_view key;
-    value element;
-    if (field.unescaped_key().get(key) != simdjson::SUCCESS) return false;
-    const std::string name(key);
-    if (field.value().get(element) != simdjson::SUCCESS) return false;
+  for (const auto& [name, value] : root) {
     if (number == 0) {
-      auto metadata = read_metadata(element);
+      auto metadata = read_metadata(value);
       if (name != "__metadata__" || !metadata) return false;
       prefix.metadata = std::move(*metadata);
     } else {
-      const auto offsets = read_offsets(element);
+      const auto offsets = read_offsets(value);
       if (name != (number == 1 ? kIndexEntry : kSumsEntry) || !offsets) return false;
       const std::uint64_t expected_begin = number == 1 ? 0 : prefix.index_bytes;
       if (offsets->first != expected_begin || offsets->second < offsets->first) return false;
@@ -185,8 +171,8 @@ bool has_artifact_metadata(const InputFile& file) {
   HeaderPrefix prefix;
   try {
     const std::uint64_t length = read_length(file);
-    // Reads the metadata even where the rest is not an artifact's.
-    parse_prefix(read_first_fields(file, length, kPrefixFields), prefix);
+    // The metadata alone: it is told also where the rest is not an artifact's.
+    parse_prefix(read_first_fields(file, length, 1), prefix);
   } catch (const Error& error) {
     if (error.code() == ErrorCode::io) throw;
     return false;

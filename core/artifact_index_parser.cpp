@@ -7,6 +7,7 @@
 
 #include "artifact_index_rows.h"
 #include "json_reader.h"
+#include "padded_text.h"
 #include "synps/artifact_index.h"
 #include "synps/checked.h"
 #include "synps/error.h"
@@ -202,8 +203,7 @@ void check_order(const JsonObject& object, const std::vector<StoredWeight>& weig
 /// A JSON text and its parsed tree.
 class Document {
  public:
-  Document(std::string_view json, const std::string& file) : text_(json) {
-    if (text_.size() != json.size()) throw std::bad_alloc();
+  Document(std::string_view json, const std::string& file) : text_(padded_text(json)) {
     const auto error = parser_.parse(text_).get(root_);
     if (error == simdjson::MEMALLOC) throw std::bad_alloc();
     if (error == simdjson::SUCCESS) return;
