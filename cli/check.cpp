@@ -1,6 +1,3 @@
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -11,6 +8,7 @@
 #include "commands.h"
 #include "failures.h"
 #include "inputs.h"
+#include "options.h"
 #include "standard_streams.h"
 #include "synps/checkpoint_findings.h"
 #include "text.h"
@@ -129,18 +127,17 @@ int run(const Options& options) {
 
 Command make_check(CLI::App& program, const CommonOptions&) {
   const auto options = std::make_shared<Options>();
-  CLI::App* command = program.add_subcommand("check", "Say all that is wrong with a policy");
-  command->footer(kFooter);
-  command->add_option("CHECKPOINT", options->checkpoint, "Checks the policy against it, too")
-      ->type_name("");
-  add_policy_option(*command, options->policy);
-  add_package_option(*command, options->packages);
-  add_output_kind_option(*command, options->to);
-  command->add_flag("--strict", options->strict, "Warnings are errors");
-  command->add_flag("--allow-unmatched", options->allow_unmatched, "Policies may match no weight");
-  command->add_flag("-a,--all", options->all, "Show every problem, not only the first 50");
-  add_json_option(*command, options->json);
-  return {command, [options] { return run(*options); }};
+  CLI::App& command = add_command(program, "check", "Say all that is wrong with a policy", kFooter);
+  add_argument(command, "CHECKPOINT", options->checkpoint, "Checks the policy against it, too",
+               Need::optional);
+  add_policy_option(command, options->policy);
+  add_package_option(command, options->packages);
+  add_output_kind_option(command, options->to);
+  add_flag(command, "--strict", options->strict, "Warnings are errors");
+  add_flag(command, "--allow-unmatched", options->allow_unmatched, "Policies may match no weight");
+  add_flag(command, "-a,--all", options->all, "Show every problem, not only the first 50");
+  add_json_option(command, options->json);
+  return {&command, [options] { return run(*options); }};
 }
 
 }  // namespace synps::cli

@@ -1,8 +1,5 @@
 #include <fmt/core.h>
 
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
 #include <memory>
 #include <string>
 #include <vector>
@@ -10,6 +7,7 @@
 #include "commands.h"
 #include "inputs.h"
 #include "json_text.h"
+#include "options.h"
 #include "standard_streams.h"
 #include "synps/json_writer.h"
 #include "table.h"
@@ -81,11 +79,10 @@ std::string codecs_json(const CodecRegistry& codecs) {
 
 Command make_codecs(CLI::App& program, const CommonOptions&) {
   const auto options = std::make_shared<Options>();
-  CLI::App* command = program.add_subcommand("codecs", "List the codecs that there are");
-  command->footer(kFooter);
-  add_package_option(*command, options->packages);
-  add_json_option(*command, options->json);
-  return {command, [options] {
+  CLI::App& command = add_command(program, "codecs", "List the codecs that there are", kFooter);
+  add_package_option(command, options->packages);
+  add_json_option(command, options->json);
+  return {&command, [options] {
             const CodecRegistry codecs = registry_with(options->packages);
             write_output(options->json ? codecs_json(codecs) : codecs_text(codecs, output_width()));
             return 0;

@@ -1,9 +1,6 @@
 #include <fmt/core.h>
 #include <spdlog/spdlog.h>
 
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,6 +10,7 @@
 #include "explain_output.h"
 #include "failures.h"
 #include "inputs.h"
+#include "options.h"
 #include "standard_streams.h"
 #include "synps/codec_registry.h"
 #include "synps/json_writer.h"
@@ -125,32 +123,23 @@ int run(const Options& options) {
 
 Command make_explain(CLI::App& program, const CommonOptions&) {
   const auto options = std::make_shared<Options>();
-  CLI::App* command =
-      program.add_subcommand("explain", "Show which policies decide about a weight, and how");
-  command->footer(kFooter);
-  command->add_option("PATH", options->path, "The weight's graph path")->type_name("")->required();
-  add_policy_option(*command, options->policy);
-  add_package_option(*command, options->packages);
-  command
-      ->add_option("-c,--checkpoint", options->checkpoint,
-                   "A checkpoint that has the weight: adds support, form and bytes")
-      ->type_name("CHECKPOINT");
-  command
-      ->add_option("--scope", options->scope,
-                   "Of the value: constant (as weights are), input, output, internal")
-      ->type_name("SCOPE");
-  command
-      ->add_option("--lifetime", options->lifetime,
-                   "Of the value: immutable, invocation, session (default by scope)")
-      ->type_name("LIFETIME");
-  command
-      ->add_option("--why-not", options->why_not,
-                   "Say what keeps it from this format, and what to write to get it")
-      ->type_name("FORMAT");
-  add_compress_option(*command, options->compress);
-  add_output_kind_option(*command, options->to);
-  add_json_option(*command, options->json);
-  return {command, [options] { return run(*options); }};
+  CLI::App& command = add_command(program, "explain",
+                                  "Show which policies decide about a weight, and how", kFooter);
+  add_argument(command, "PATH", options->path, "The weight's graph path");
+  add_policy_option(command, options->policy);
+  add_package_option(command, options->packages);
+  add_text_option(command, "-c,--checkpoint", options->checkpoint, "CHECKPOINT",
+                  "A checkpoint that has the weight: adds support, form and bytes");
+  add_text_option(command, "--scope", options->scope, "SCOPE",
+                  "Of the value: constant (as weights are), input, output, internal");
+  add_text_option(command, "--lifetime", options->lifetime, "LIFETIME",
+                  "Of the value: immutable, invocation, session (default by scope)");
+  add_text_option(command, "--why-not", options->why_not, "FORMAT",
+                  "Say what keeps it from this format, and what to write to get it");
+  add_compress_option(command, options->compress);
+  add_output_kind_option(command, options->to);
+  add_json_option(command, options->json);
+  return {&command, [options] { return run(*options); }};
 }
 
 }  // namespace synps::cli

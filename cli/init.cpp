@@ -1,8 +1,5 @@
 #include <fmt/core.h>
 
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
 #include <memory>
 #include <optional>
 #include <span>
@@ -12,6 +9,7 @@
 #include "commands.h"
 #include "failures.h"
 #include "inputs.h"
+#include "options.h"
 #include "standard_streams.h"
 #include "starter_policy.h"
 #include "starter_text.h"
@@ -128,17 +126,15 @@ int run(const Options& options, const CommonOptions& common) {
 
 Command make_init(CLI::App& program, const CommonOptions& common) {
   const auto options = std::make_shared<Options>();
-  CLI::App* command = program.add_subcommand("init", "Write a starter synps.toml for a checkpoint");
-  command->footer(kFooter);
-  command->add_option("CHECKPOINT", options->checkpoint, "The checkpoint to be packed")
-      ->type_name("")
-      ->required();
-  command->add_option("-o,--output", options->output, "The file to write; standard output if none")
-      ->type_name("FILE");
-  command->add_flag("-f,--force", options->force, "Replace an output that exists");
-  command->add_option("--preset", options->preset, "What the big matrices get; q8_0 if not given")
-      ->type_name("f16|q8_0|q4_0|ternary");
-  return {command, [options, &common] { return run(*options, common); }};
+  CLI::App& command =
+      add_command(program, "init", "Write a starter synps.toml for a checkpoint", kFooter);
+  add_argument(command, "CHECKPOINT", options->checkpoint, "The checkpoint to be packed");
+  add_text_option(command, "-o,--output", options->output, "FILE",
+                  "The file to write; standard output if none");
+  add_flag(command, "-f,--force", options->force, "Replace an output that exists");
+  add_text_option(command, "--preset", options->preset, "f16|q8_0|q4_0|ternary",
+                  "What the big matrices get; q8_0 if not given");
+  return {&command, [options, &common] { return run(*options, common); }};
 }
 
 }  // namespace synps::cli

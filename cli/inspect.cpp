@@ -1,6 +1,3 @@
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
 #include <memory>
 #include <string>
 #include <vector>
@@ -8,6 +5,7 @@
 #include "commands.h"
 #include "inputs.h"
 #include "inspect_output.h"
+#include "options.h"
 #include "standard_streams.h"
 #include "text.h"
 
@@ -47,16 +45,13 @@ int run(const Options& options) {
 
 Command make_inspect(CLI::App& program, const CommonOptions&) {
   const auto options = std::make_shared<Options>();
-  CLI::App* command =
-      program.add_subcommand("inspect", "Show what is in an artifact or a checkpoint");
-  command->footer(kFooter);
-  command->add_option("INPUT", options->input, "An artifact, or a checkpoint")
-      ->type_name("")
-      ->required();
-  add_package_option(*command, options->packages);
-  add_all_option(*command, options->all);
-  add_json_option(*command, options->json);
-  return {command, [options] { return run(*options); }};
+  CLI::App& command =
+      add_command(program, "inspect", "Show what is in an artifact or a checkpoint", kFooter);
+  add_argument(command, "INPUT", options->input, "An artifact, or a checkpoint");
+  add_package_option(command, options->packages);
+  add_all_option(command, options->all);
+  add_json_option(command, options->json);
+  return {&command, [options] { return run(*options); }};
 }
 
 }  // namespace synps::cli

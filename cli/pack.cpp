@@ -3,9 +3,6 @@
 #include <fmt/core.h>
 #include <spdlog/spdlog.h>
 
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
 #include <memory>
 #include <string>
 #include <vector>
@@ -13,6 +10,7 @@
 #include "commands.h"
 #include "gguf_report.h"
 #include "inputs.h"
+#include "options.h"
 #include "plan_output.h"
 #include "progress_bar.h"
 #include "scale_notes.h"
@@ -231,30 +229,26 @@ int run(const Options& options, const CommonOptions& common) {
 
 Command make_pack(CLI::App& program, const CommonOptions& common) {
   const auto options = std::make_shared<Options>();
-  CLI::App* command =
-      program.add_subcommand("pack", "Make an artifact, or a GGUF file, of a checkpoint");
-  command->footer(kFooter);
-  command->add_option("CHECKPOINT", options->checkpoint, "The checkpoint to pack")
-      ->type_name("")
-      ->required();
-  command->add_option("-o,--output", options->output, "The artifact to write, or NAME.gguf")
-      ->type_name("FILE")
-      ->required();
-  add_policy_option(*command, options->policy);
-  add_package_option(*command, options->packages);
-  command->add_flag("-f,--force", options->force, "Replace an output that exists");
-  add_compress_option(*command, options->compress);
-  add_output_kind_option(*command, options->to);
-  add_jobs_option(*command, options->jobs);
-  add_max_memory_option(*command, options->max_memory);
-  add_max_shard_option(*command, options->max_shard);
-  command->add_flag("-n,--dry-run", options->dry_run, "Only show the plan; write nothing");
-  command->add_flag("--allow-overflow", options->allow_overflow,
-                    "Values too large for their codec may become infinite");
-  command->add_flag("--allow-unmatched", options->allow_unmatched, "Policies may match no weight");
-  command->add_flag("-a,--all", options->all, "With --dry-run: one row a weight; all shards");
-  add_json_option(*command, options->json);
-  return {command, [options, &common] { return run(*options, common); }};
+  CLI::App& command =
+      add_command(program, "pack", "Make an artifact, or a GGUF file, of a checkpoint", kFooter);
+  add_argument(command, "CHECKPOINT", options->checkpoint, "The checkpoint to pack");
+  add_text_option(command, "-o,--output", options->output, "FILE",
+                  "The artifact to write, or NAME.gguf", Need::required);
+  add_policy_option(command, options->policy);
+  add_package_option(command, options->packages);
+  add_flag(command, "-f,--force", options->force, "Replace an output that exists");
+  add_compress_option(command, options->compress);
+  add_output_kind_option(command, options->to);
+  add_jobs_option(command, options->jobs);
+  add_max_memory_option(command, options->max_memory);
+  add_max_shard_option(command, options->max_shard);
+  add_flag(command, "-n,--dry-run", options->dry_run, "Only show the plan; write nothing");
+  add_flag(command, "--allow-overflow", options->allow_overflow,
+           "Values too large for their codec may become infinite");
+  add_flag(command, "--allow-unmatched", options->allow_unmatched, "Policies may match no weight");
+  add_flag(command, "-a,--all", options->all, "With --dry-run: one row a weight; all shards");
+  add_json_option(command, options->json);
+  return {&command, [options, &common] { return run(*options, common); }};
 }
 
 }  // namespace synps::cli

@@ -1,9 +1,5 @@
 #include "synps/plan.h"
 
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
-
 #include <memory>
 #include <string>
 #include <vector>
@@ -11,6 +7,7 @@
 #include "commands.h"
 #include "failures.h"
 #include "inputs.h"
+#include "options.h"
 #include "plan_output.h"
 #include "shard_list.h"
 #include "standard_streams.h"
@@ -80,20 +77,18 @@ int run(const Options& options) {
 
 Command make_plan_command(CLI::App& program, const CommonOptions&) {
   const auto options = std::make_shared<Options>();
-  CLI::App* command = program.add_subcommand("plan", "Show what packing or loading does, in bytes");
-  command->footer(kFooter);
-  command->add_option("INPUT", options->input, "A checkpoint, or an artifact")
-      ->type_name("")
-      ->required();
-  add_policy_option(*command, options->policy);
-  add_package_option(*command, options->packages);
-  add_compress_option(*command, options->compress);
-  add_max_shard_option(*command, options->max_shard);
-  add_output_kind_option(*command, options->to);
-  command->add_flag("--allow-unmatched", options->allow_unmatched, "Policies may match no weight");
-  add_all_option(*command, options->all);
-  add_json_option(*command, options->json);
-  return {command, [options] { return run(*options); }};
+  CLI::App& command =
+      add_command(program, "plan", "Show what packing or loading does, in bytes", kFooter);
+  add_argument(command, "INPUT", options->input, "A checkpoint, or an artifact");
+  add_policy_option(command, options->policy);
+  add_package_option(command, options->packages);
+  add_compress_option(command, options->compress);
+  add_max_shard_option(command, options->max_shard);
+  add_output_kind_option(command, options->to);
+  add_flag(command, "--allow-unmatched", options->allow_unmatched, "Policies may match no weight");
+  add_all_option(command, options->all);
+  add_json_option(command, options->json);
+  return {&command, [options] { return run(*options); }};
 }
 
 }  // namespace synps::cli

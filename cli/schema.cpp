@@ -1,8 +1,6 @@
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
 
 #include "commands.h"
+#include "options.h"
 #include "standard_streams.h"
 #include "synps/policy_json_schema.h"
 
@@ -25,10 +23,9 @@ constexpr const char* kFooter =
 }  // namespace
 
 Command make_schema(CLI::App& program, const CommonOptions&) {
-  CLI::App* command =
-      program.add_subcommand("schema", "Print the JSON Schema of synps.toml, for editors");
-  command->footer(kFooter);
-  return {command, [] {
+  CLI::App& command =
+      add_command(program, "schema", "Print the JSON Schema of synps.toml, for editors", kFooter);
+  return {&command, [] {
             write_output(policy_json_schema());
             return 0;
           }};

@@ -2,15 +2,13 @@
 
 #include <fmt/core.h>
 
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "commands.h"
 #include "inputs.h"
+#include "options.h"
 #include "path_folding.h"
 #include "progress_bar.h"
 #include "standard_streams.h"
@@ -83,21 +81,17 @@ int run(const Options& options, const CommonOptions& common) {
 
 Command make_unpack(CLI::App& program, const CommonOptions& common) {
   const auto options = std::make_shared<Options>();
-  CLI::App* command =
-      program.add_subcommand("unpack", "Write an artifact's weights as plain safetensors");
-  command->footer(kFooter);
-  command->add_option("ARTIFACT", options->artifact, "The artifact to unpack")
-      ->type_name("")
-      ->required();
-  command->add_option("-o,--output", options->output, "The safetensors file to write")
-      ->type_name("FILE")
-      ->required();
-  command->add_flag("-f,--force", options->force, "Replace an output that exists");
-  add_package_option(*command, options->packages);
-  add_jobs_option(*command, options->jobs);
-  add_max_memory_option(*command, options->max_memory);
-  add_json_option(*command, options->json);
-  return {command, [options, &common] { return run(*options, common); }};
+  CLI::App& command =
+      add_command(program, "unpack", "Write an artifact's weights as plain safetensors", kFooter);
+  add_argument(command, "ARTIFACT", options->artifact, "The artifact to unpack");
+  add_text_option(command, "-o,--output", options->output, "FILE", "The safetensors file to write",
+                  Need::required);
+  add_flag(command, "-f,--force", options->force, "Replace an output that exists");
+  add_package_option(command, options->packages);
+  add_jobs_option(command, options->jobs);
+  add_max_memory_option(command, options->max_memory);
+  add_json_option(command, options->json);
+  return {&command, [options, &common] { return run(*options, common); }};
 }
 
 }  // namespace synps::cli

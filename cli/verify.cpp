@@ -1,9 +1,5 @@
 #include "synps/verify.h"
 
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,6 +8,7 @@
 #include "commands.h"
 #include "failures.h"
 #include "inputs.h"
+#include "options.h"
 #include "progress_bar.h"
 #include "standard_streams.h"
 #include "text.h"
@@ -55,34 +52,6 @@ VerifyReport verify_with_progress(const Options& options, const CodecRegistry& c
   return verify(options.artifact, codecs, how);
 }
 
-/// `package:export` of every tensor of a GGUF file, or "keep" where nothing decodes it.
-std::map<std::string, std::string> codecs_in_gguf(const std::string& path,
-                                                  const CodecRegistry& registry) {
-  std::map<std::string, std::string> codecs;
-  const Checkpoint checkpoint = Checkpoint::open(path);
-  for (const SourceTensor& tensor : checkpoint.tensors()) {
-    const Codec* codec = source_codec(registry, weight_facts(tensor));
-    codecs.emplace(tensor.weight.path,
-                   codec != nullptr ? codec->info().id() : CodecRef::keep().id());
-  }
-  return codecs;
-}
-
-/// `package:export` of every weight of an artifact or GGUF file that opens, else nothing.
-std::map<std::string, std::string> codecs_in(const std::string& artifact, bool is_gguf,
-                                             const CodecRegistry& registry) {
-  std::map<std::string, std::string> codecs;
-  try {
-    if (is_gguf) return codecs_in_gguf(artifact, registry);
-    const ArtifactSet reader(artifact);
-    for (const StoredWeight& weight : reader.index().weights)
-      codecs.emplace(weight.weight.path, weight.codec.id());
-  } catch (const Error&) {
-    // What is wrong with it is in the report already.
-  }
-  return codecs;
-}
-
 /// Without a checkpoint nothing is decoded, and a codec may be missing.
 void warn_of_missing_codecs(const std::string& artifact, const CodecRegistry& codecs) {
   try {
@@ -93,17 +62,14 @@ void warn_of_missing_codecs(const std::string& artifact, const CodecRegistry& co
 }
 
 int run(const Options& options, const CommonOptions& common) {
-  VerifyOutcome outcome;
   const CodecRegistry codecs = registry_with(options.packages);
-  outcome.report = verify_with_progress(options, codecs, common.quiet);
-  if (!outcome.report.weights.empty())
-    outcome.codecs = codecs_in(options.artifact, !outcome.report.has_checksums, codecs);
-  write_output(options.json ? verify_json(outcome)
-                            : verify_text(outcome, options.artifact, options.against, options.all,
+  const VerifyReport report = verify_with_progress(options, codecs, common.quiet);
+  write_output(options.json ? verify_json(report)
+                            : verify_text(report, options.artifact, options.against, options.all,
                                           output_width()));
   if (options.against.empty()) warn_of_missing_codecs(options.artifact, codecs);
-  if (outcome.report.ok()) return 0;
-  write_error(error_lines(outcome.report.problems));
+  if (report.ok()) return 0;
+  write_error(error_lines(report.problems));
   return static_cast<int>(ErrorCode::artifact);
 }
 
@@ -111,20 +77,18 @@ int run(const Options& options, const CommonOptions& common) {
 
 Command make_verify(CLI::App& program, const CommonOptions& common) {
   const auto options = std::make_shared<Options>();
-  CLI::App* command = program.add_subcommand(
-      "verify", "Check an artifact or a GGUF file, alone or against its checkpoint");
-  command->footer(kFooter);
-  command->add_option("ARTIFACT", options->artifact, "The artifact, or GGUF file, to check")
-      ->type_name("")
-      ->required();
-  command->add_option("--against", options->against, "The checkpoint that it was packed from")
-      ->type_name("CHECKPOINT");
-  add_package_option(*command, options->packages);
-  add_jobs_option(*command, options->jobs);
-  add_max_memory_option(*command, options->max_memory);
-  add_all_option(*command, options->all);
-  add_json_option(*command, options->json);
-  return {command, [options, &common] { return run(*options, common); }};
+  CLI::App& command =
+      add_command(program, "verify",
+                  "Check an artifact or a GGUF file, alone or against its checkpoint", kFooter);
+  add_argument(command, "ARTIFACT", options->artifact, "The artifact, or GGUF file, to check");
+  add_text_option(command, "--against", options->against, "CHECKPOINT",
+                  "The checkpoint that it was packed from");
+  add_package_option(command, options->packages);
+  add_jobs_option(command, options->jobs);
+  add_max_memory_option(command, options->max_memory);
+  add_all_option(command, options->all);
+  add_json_option(command, options->json);
+  return {&command, [options, &common] { return run(*options, common); }};
 }
 
 }  // namespace synps::cli

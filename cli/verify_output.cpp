@@ -19,12 +19,6 @@
 namespace synps::cli {
 namespace {
 
-/// `package:export` of a weight, or "" when the artifact could not be read again.
-std::string codec_of(const VerifyOutcome& outcome, const std::string& path) {
-  const auto found = outcome.codecs.find(path);
-  return found != outcome.codecs.end() ? found->second : std::string();
-}
-
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// A row of the error table: one weight, or the worst of several.
@@ -51,12 +45,12 @@ void take_worst(ErrorRow& row, const WeightError& error) {
 }
 
 /// Rows of the weights that are not equal to their source, the worst first.
-std::vector<ErrorRow> error_rows(const VerifyOutcome& outcome, bool all) {
+std::vector<ErrorRow> error_rows(const VerifyReport& report, bool all) {
   std::vector<FoldItem> items;
   std::vector<const WeightError*> errors;
-  for (const WeightError& error : outcome.report.weights) {
+  for (const WeightError& error : report.weights) {
     if (error.exact) continue;
-    items.push_back({error.path, codec_of(outcome, error.path)});
+    items.push_back({error.path, error.codec});
     errors.push_back(&error);
   }
   FoldOptions options;
@@ -121,9 +115,8 @@ std::string comparison_text(const VerifyReport& report, const std::string& again
 
 }  // namespace
 
-std::string verify_text(const VerifyOutcome& outcome, const std::string& artifact,
+std::string verify_text(const VerifyReport& report, const std::string& artifact,
                         const std::string& against, bool all, std::size_t width) {
-  const VerifyReport& report = outcome.report;
   std::string out = escape_for_display(artifact);
   if (report.ok())
     out +=
@@ -134,7 +127,7 @@ std::string verify_text(const VerifyOutcome& outcome, const std::string& artifac
   if (report.has_checksums) out += part_text(artifact, 7);
   if (against.empty() || report.weights.empty()) return out;
   out += comparison_text(report, against);
-  const std::vector<ErrorRow> rows = error_rows(outcome, all);
+  const std::vector<ErrorRow> rows = error_rows(report, all);
   if (rows.empty()) return out;
   out += all ? "\n" : "\nThe worst weight of each row, worst row first:\n";
   return out + error_table(rows, all, width);
@@ -149,8 +142,7 @@ std::string place_of(const Problem& problem) {
   return place.empty() ? problem.file : place;
 }
 
-std::string verify_json(const VerifyOutcome& outcome) {
-  const VerifyReport& report = outcome.report;
+std::string verify_json(const VerifyReport& report) {
   JsonWriter json;
   json.begin_object().key("ok").boolean(report.ok());
   json.key("bytes").integer(report.bytes);
@@ -163,9 +155,7 @@ std::string verify_json(const VerifyOutcome& outcome) {
   json.end_array().key("weights").begin_array();
   for (const WeightError& error : report.weights) {
     json.begin_object().key("path").string(error.path);
-    const std::string codec = codec_of(outcome, error.path);
-    json.key("codec");
-    codec.empty() ? json.null() : json.string(codec);
+    json.key("codec").string(error.codec);
     json.key("lossless").boolean(error.lossless);
     json.key("exact").boolean(error.exact);
     json.key("decoded").boolean(error.compared);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "artifact_place.h"
@@ -250,17 +251,30 @@ std::string header_text(const ArtifactLayout& layout, const Digest& index_digest
   return json.take();
 }
 
+std::int64_t digits(std::uint64_t number) noexcept {
+  std::int64_t count = 1;
+  for (; number >= 10; number /= 10) ++count;
+  return count;
+}
+
 /// Bytes of header_text() with every compressed component at its largest and furthest, so that its
-/// size is known before anything is compressed. `size` is what it has as it is.
+/// size is known before anything is compressed. `size` is what it has as it is. Compressed
+/// components are the last, without padding, and the text of one has its size and its two ends.
 std::uint64_t room_for_header(const ArtifactLayout& layout, std::uint64_t size) {
-  if (!layout.index.has_compressed()) return size;
-  ArtifactLayout largest = layout;
-  for (StoredWeight& weight : largest.index.weights)
-    for (StoredComponent& stored : weight.components)
-      if (stored.compressed())
-        stored.stored_bytes = checked(bound_of_frames(stored), weight.weight.path);
-  place_components(largest.index, layout.index_bytes + layout.sums_bytes);
-  return std::max<std::uint64_t>(size, header_text(largest, Digest{}).size());
+  std::int64_t more = 0;
+  std::optional<std::uint64_t> end;  // of those before, at their largest
+  for (const ComponentNumber number : in_data_order(layout.index)) {
+    const StoredComponent& stored = number.in(layout.index);
+    if (!stored.compressed()) continue;
+    const std::string& path = layout.index.weights[number.weight].weight.path;
+    const std::uint64_t most = checked(bound_of_frames(stored), path);
+    const std::uint64_t begin = end.value_or(stored.offset);
+    end = checked(checked_add(begin, most), path);
+    more += digits(most) + digits(begin) + digits(*end);
+    more -= digits(stored.stored_bytes) + digits(stored.offset) +
+            digits(stored.offset + stored.stored_bytes);
+  }
+  return more > 0 ? size + static_cast<std::uint64_t>(more) : size;
 }
 
 }  // namespace

@@ -106,14 +106,4 @@ std::optional<CompressRequest> compress_request_from(std::string_view text) noex
   return CompressRequest{Compression::zstd, level};
 }
 
-WeightForm resolve_packed_form(const FormRequest& request, bool converts, const std::string& codec,
-                               Compression compression) {
-  WeightForm form;
-  if (converts) form.encoding = {Encoding::Kind::requantize_to, codec};
-  form.orientation = request.orientation;
-  const bool heap = request.residency == ResidencyRequest::heap || compression != Compression::none;
-  form.residency = heap ? Residency::heap : Residency::mapped;
-  return form;
-}
-
 }  // namespace synps

@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "synps/error.h"
+#include "synps/row_order.h"
 
 namespace synps {
 namespace {
@@ -12,6 +14,14 @@ namespace {
 std::string describe(const Component& component) {
   return fmt::format("{} {} {}", component.name, dtype_name(component.dtype),
                      component.shape.to_string());
+}
+
+/// Whether a component claims to be in rows8, which this weight is never stored in.
+bool has_false_order(const StoredWeight& weight, const Codec* codec) {
+  const bool rows8 = std::any_of(weight.components.begin(), weight.components.end(),
+                                 [](const auto& stored) { return stored.order == Order::rows8; });
+  return rows8 &&
+         (codec == nullptr || weight.codec.is_keep() || !can_be_rows8(*codec, weight.weight));
 }
 
 /// What must be stored for the weight. Throws Error when there is no answer.
@@ -54,6 +64,11 @@ std::string component_fault(const StoredWeight& weight, const Codec* codec) {
     if (const Component& found = weight.components[i].component; found != wanted[i])
       return fmt::format("its component {} is {}, and {} stores {}", i, describe(found),
                          weight.codec.id(), describe(wanted[i]));
+  if (has_false_order(weight, codec))
+    return fmt::format(
+        "it claims the order rows8, which {} has for matrices of {} rows or more, "
+        "and more than one block a row",
+        weight.codec.id(), kOrderRows);
   return {};
 }
 

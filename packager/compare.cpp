@@ -34,12 +34,14 @@ std::uint64_t compare_buffers(const std::vector<StoredWeight>& weights,
   std::uint64_t bytes = 0;
   std::uint64_t values = 0;
   std::uint64_t inflater = 0;  // of what is compared by bytes
+  std::uint64_t groups = 0;    // of eight rows, likewise
   std::uint64_t scales = 0;    // numbers
   std::uint64_t packages = 0;  // the copies that a package's codec gets
   for (const StoredWeight& weight : weights) {
     if (weight.components.size() == 1) {
       bytes = std::max(bytes, std::min(kCopyBytes, weight.components.front().component.bytes));
       if (weight.components.front().compressed()) inflater = kInflaterBytes;
+      groups = std::max(groups, rows_buffer(weight.components.front()));
     }
     const Codec* codec = stored_codec(codecs, weight);
     if (codec == nullptr || !component_fault(weight, codec).empty()) continue;
@@ -57,19 +59,20 @@ std::uint64_t compare_buffers(const std::vector<StoredWeight>& weights,
     if (!codec->info().file.empty()) packages = std::max(packages, saturating_mul(floats, 2));
   }
   std::uint64_t total = saturating_add(std::max(source, bytes), saturating_add(bytes, inflater));
+  total = saturating_add(total, groups);
   for (const std::uint64_t buffer : stored) total = saturating_add(total, buffer);
   total = saturating_add(total, saturating_mul(scales, kScaleNumberBytes));
   return saturating_add(total, saturating_add(saturating_mul(values, 2), packages));
 }
 
-auto WeightComparer::compare_bytes(const SourceTensor& tensor, const StoredWeight& weight)
-    -> std::optional<Difference> {
+auto WeightComparer::compare_bytes(const SourceTensor& tensor, const StoredWeight& weight,
+                                   const RowBlocks& shape) -> std::optional<Difference> {
   for (std::uint64_t at = 0; at < tensor.bytes;) {
     const std::uint64_t size = std::min(kCopyBytes, tensor.bytes - at);
     const std::span<std::byte> source = source_reader_.buffer().take(size);
     const std::span<std::byte> stored = stored_bytes_.take(size);
     checkpoint_.read(tensor, at, source);
-    bytes_reader_->read(weight, weight.components.front(), at, stored);
+    bytes_reader_->read(weight, weight.components.front(), shape, at, stored);
     progress_.advance(size);
     const auto [a, b] = std::mismatch(source.begin(), source.end(), stored.begin());
     if (a != source.end())
@@ -130,7 +133,12 @@ auto WeightComparer::compare_what_can_be(const SourceTensor& tensor, const Store
   error.compared = codec != nullptr && source != nullptr;
   const bool packed_source = source != nullptr && !source->info().dense && !stored.codec.is_keep();
   if (packed_source ? stores_same_blocks(stored, tensor) : stored_as_source(stored)) {
-    std::optional<Difference> difference = compare_bytes(tensor, stored);
+    RowBlocks shape;
+    if (stored.components.front().order != Order::rows1) {
+      require_components(*file_, stored, *codec);
+      shape = row_blocks(*codec, stored, 0);
+    }
+    std::optional<Difference> difference = compare_bytes(tensor, stored, shape);
     // Only for how far it is off: equal values do not make unequal bytes equal.
     if (difference && error.compared)
       compare_values(tensor, stored, *source, *codec, std::nullopt, error);
@@ -155,6 +163,7 @@ WeightComparison WeightComparer::compare(const SourceTensor& tensor, const Artif
   bytes_reader_->read_from(file);
   WeightComparison result;
   result.error.path = stored.weight.path;
+  result.error.codec = stored.codec.id();
   result.error.lossless = stored.lossless;
   try {
     const auto difference = compare_what_can_be(tensor, stored, result.error);

@@ -11,7 +11,7 @@
 #include "synps/artifact_reader.h"
 #include "synps/checkpoint.h"
 #include "synps/codec_registry.h"
-#include "synps/component_reader.h"
+#include "synps/component_rows.h"
 #include "synps/verify.h"
 
 namespace synps {
@@ -48,7 +48,8 @@ class WeightComparer {
 
   std::optional<Difference> compare_what_can_be(const SourceTensor& tensor,
                                                 const StoredWeight& stored, WeightError& error);
-  std::optional<Difference> compare_bytes(const SourceTensor& tensor, const StoredWeight& stored);
+  std::optional<Difference> compare_bytes(const SourceTensor& tensor, const StoredWeight& stored,
+                                          const RowBlocks& shape);
   std::optional<Difference> compare_values(const SourceTensor& tensor, const StoredWeight& stored,
                                            const Codec& source_codec, const Codec& codec,
                                            const std::optional<FoldedScale>& scale,
@@ -60,7 +61,7 @@ class WeightComparer {
   const CodecRegistry& codecs_;
   Progress& progress_;
   StoredReader stored_reader_;
-  std::optional<ComponentReader> bytes_reader_;
+  std::optional<ComponentRows> bytes_reader_;
   SourceReader source_reader_;
   Buffer<std::byte> stored_bytes_;
   Buffer<float> source_values_;

@@ -93,6 +93,7 @@ TensorComparison TensorComparer::compare(const SourceTensor& source, const Sourc
   error.path = stored.weight.path;
   const Codec* from = source_codec(codecs_, weight_facts(source));
   const Codec* codec = source_codec(codecs_, weight_facts(stored));
+  error.codec = codec != nullptr ? codec->info().id() : CodecRef::keep().id();
   const bool copied = source.encoding == stored.encoding;
   const bool decodes = from != nullptr && codec != nullptr;
   error.lossless =

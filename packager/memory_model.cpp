@@ -138,10 +138,10 @@ MemoryNeed pack_memory(const Checkpoint& checkpoint, const Plan& plan) {
       round_up_index(memory_of(checkpoint) + memory_of(plan) + plan.weights.size() * kPackedWeight +
                      plan.layout.sums_bytes + plan.layout.chunk_count + planning_bytes(plan) +
                      plan.layout.index_bytes + plan.layout.header_bytes);
-  // The index once more with true sizes, and once with the largest, for the header.
+  // The index once more, with true sizes.
   if (plan.layout.has_bounds)
     need.index_bytes +=
-        round_up_index(2 * memory_of(plan.layout.index) +
+        round_up_index(memory_of(plan.layout.index) +
                        plan.layout.chunk_count * sizeof(std::uint64_t) + plan.layout.header_bytes);
   // Shards are written one by one; their index, its text and the files' names stay.
   if (!plan.shards.empty()) need.index_bytes += round_up_index(4 * plan.shard_index_bytes);

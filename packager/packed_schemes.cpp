@@ -80,12 +80,12 @@ class Finder {
     faults_.push_back({CheckpointFault::Kind::packed, scheme, std::move(tensors)});
   }
 
-  /// GPTQ packs eight 4-bit codes of a column into an element, AWQ of a row.
+  /// GPTQ packs eight 4-bit codes of a column into an element, AWQ of a row. Zero points are left
+  /// out where all are the same.
   void gptq_or_awq(std::size_t qweight, std::string_view module) {
     const Found scales = names_.find(module, "scales");
-    const Found zeros = names_.find(module, "qzeros");
     const Found order = names_.find(module, "g_idx");
-    if (!is_float(scales) || !(is(zeros, DType::i32) || is(order, DType::i32))) return;
+    if (!is_float(scales)) return;
     const std::uint64_t columns = tensors_[*scales].weight.shape.columns();
     const std::uint64_t packed = tensors_[qweight].weight.shape.columns();
     const std::string_view scheme = is(order, DType::i32) || columns == packed ? kGptq

@@ -21,8 +21,8 @@ const Codec* require_stored_codec(const CodecRegistry& codecs, const StoredWeigh
 bool stored_as_source(const StoredWeight& weight) noexcept {
   if (weight.components.size() != 1) return false;
   const Component& component = weight.components.front().component;
-  return component.name == "values" && component.dtype == weight.weight.dtype &&
-         component.shape == weight.weight.shape &&
+  return weight.components.front().order == Order::rows1 && component.name == "values" &&
+         component.dtype == weight.weight.dtype && component.shape == weight.weight.shape &&
          component.bytes == component.shape.bytes(component.dtype);
 }
 
@@ -33,6 +33,10 @@ void require_components(const ArtifactReader& artifact, const StoredWeight& weig
                  .file = artifact.path(),
                  .what = std::move(fault),
                  .field = weight.weight.path});
+}
+
+std::uint64_t rows_buffer(const StoredComponent& component) noexcept {
+  return component.order == Order::rows1 ? 0 : std::min(kRowGroupBuffer, component.component.bytes);
 }
 
 void raise_stored_buffers(const StoredWeight& weight, const Codec& codec,
@@ -47,7 +51,8 @@ void raise_stored_buffers(const StoredWeight& weight, const Codec& codec,
                                     ? component.bytes
                                     : piece_size(codec, weight, c, largest, component.bytes);
     const std::uint64_t inflater = weight.components[c].compressed() ? kInflaterBytes : 0;
-    buffers[c] = std::max(buffers[c], saturating_add(bytes, inflater));
+    const std::uint64_t groups = rows_buffer(weight.components[c]);
+    buffers[c] = std::max(buffers[c], saturating_add(bytes, saturating_add(inflater, groups)));
   }
 }
 
@@ -57,13 +62,17 @@ void StoredReader::start(const ArtifactReader& artifact, const StoredWeight& wei
   codec_ = &codec;
   if (buffers_.size() < weight.components.size()) buffers_.resize(weight.components.size());
   while (readers_.size() < weight.components.size()) readers_.emplace_back(artifact);
-  for (ComponentReader& reader : readers_) reader.read_from(artifact);
+  for (ComponentRows& reader : readers_) reader.read_from(artifact);
   in_.assign(weight.components.size(), {});
+  shapes_.clear();
   for (std::size_t c = 0; c < weight.components.size(); ++c) {
     const StoredComponent& component = weight.components[c];
+    shapes_.push_back(component.component.per_weight
+                          ? RowBlocks{1, component.component.bytes, component.component.bytes}
+                          : row_blocks(codec, weight, c));
     if (!component.component.per_weight) continue;
     const std::span<std::byte> bytes = buffers_[c].take(component.component.bytes);
-    readers_[c].read(weight, component, 0, bytes);
+    readers_[c].read(weight, component, shapes_[c], 0, bytes);
     in_[c] = bytes;
   }
 }
@@ -74,7 +83,7 @@ void StoredReader::read(const Piece& piece, std::span<float> out) {
     if (component.component.per_weight) continue;
     const ByteRange range = piece_bytes(*codec_, *weight_, c, piece);
     const std::span<std::byte> bytes = buffers_[c].take(range.size);
-    readers_[c].read(*weight_, component, range.begin, bytes);
+    readers_[c].read(*weight_, component, shapes_[c], range.begin, bytes);
     in_[c] = bytes;
   }
   codec_->decode(piece, in_, out);

@@ -1,6 +1,5 @@
 #include "synps/verify.h"
 
-#include <algorithm>
 #include <memory>
 #include <set>
 
@@ -188,6 +187,7 @@ void compare(const ArtifactSet& artifact, const CodecRegistry& codecs, const Che
     WeightComparison& result = results[static_cast<std::size_t>(unit)];
     if (auto problem = mismatch(checkpoint, pair)) {
       result.error.path = pair.stored->weight.path;
+      result.error.codec = pair.stored->codec.id();
       result.error.lossless = pair.stored->lossless;
       result.error.compared = result.error.exact = false;
       result.problems.push_back(std::move(*problem));
@@ -197,6 +197,7 @@ void compare(const ArtifactSet& artifact, const CodecRegistry& codecs, const Che
   });
   checkpoint.check_unchanged();
   ProblemList problems(report.problems);
+  report.weights.reserve(results.size());
   for (WeightComparison& result : results) {
     problems.add(result.problems);
     report.weights.push_back(std::move(result.error));

@@ -13,7 +13,9 @@
 #include "synps/artifact_layout.h"
 #include "synps/artifact_writer.h"
 #include "synps/builtin_codecs.h"
+#include "synps/component_rows.h"
 #include "synps/file.h"
+#include "synps/packed_form.h"
 #include "synps/row_order.h"
 
 namespace synps::testing {
@@ -30,10 +32,21 @@ struct WeightToStore {
   ResidencyRequest residency = ResidencyRequest::automatic;
   bool is_volatile = false;
   CompressRequest compress{};
-  Order order = Order::rows1;  ///< that it is stored in
+  Order order = Order::rows1;  ///< rows8 is what the index says, even of what cannot be
   Orientation orientation = Orientation::out_in;
   std::vector<std::vector<std::byte>> components{};  ///< in rows1; none: encoded from values
 };
+
+inline WeightForm packed_form(const StoredWeight& stored, bool converts, Order order,
+                              Compression compression) {
+  PackSource source;
+  source.codec = stored.codec.id();
+  source.converts = converts;
+  source.compression = compression;
+  WeightForm form = resolve_packed_form(stored.asked, source).form;
+  form.order = order;
+  return form;
+}
 
 inline StoredWeight describe_weight(const WeightToStore& from, const CodecRegistry& codecs) {
   StoredWeight stored;
@@ -55,9 +68,10 @@ inline StoredWeight describe_weight(const WeightToStore& from, const CodecRegist
     // The bytes are the source's; where a codec decodes them, the artifact names it.
     const Codec* dense = codecs.for_dtype(from.dtype);
     stored.codec = dense != nullptr ? CodecRef::of(dense->info()) : CodecRef::keep();
-    stored.form = resolve_packed_form(stored.asked, false, stored.codec.id(), compression);
+    stored.form = packed_form(stored, false, from.order, compression);
     StoredComponent values;
     values.compression = compression;
+    values.order = from.order;
     values.component = {"values", from.dtype, from.shape, from.bytes.size(), false};
     stored.components.push_back(values);
     return stored;
@@ -68,7 +82,7 @@ inline StoredWeight describe_weight(const WeightToStore& from, const CodecRegist
   stored.scheme->format = codec->info().id();
   stored.lossless = codec->info().stores_exactly(from.dtype);
   const bool converts = codec->info().dense_dtype != from.dtype;
-  stored.form = resolve_packed_form(stored.asked, converts, codec->info().id(), compression);
+  stored.form = packed_form(stored, converts, from.order, compression);
   for (Component& component : codec->components(stored.weight)) {
     StoredComponent placed;
     placed.component = std::move(component);
@@ -76,19 +90,17 @@ inline StoredWeight describe_weight(const WeightToStore& from, const CodecRegist
     placed.order = from.order;
     stored.components.push_back(std::move(placed));
   }
-  stored.form.order = from.order;
   return stored;
 }
 
-/// The components of a matrix in rows8.
+/// The components of a weight in rows8, if it can be.
 inline std::vector<std::vector<std::byte>> as_rows8(const WeightToStore& from, const Codec& codec,
                                                     std::vector<std::vector<std::byte>> rows1) {
+  const StoredWeight stored{{from.path, from.shape, from.dtype}};
+  if (!can_be_rows8(codec, stored.weight)) return rows1;
   for (std::size_t c = 0; c < rows1.size(); ++c) {
-    const RowBlocks shape{from.shape.rows(), codec.row_bytes(c, from.shape.columns()),
-                          codec.block_bytes(c)};
-    if (shape.block_bytes == 0) continue;
     std::vector<std::byte> rows8(rows1[c].size());
-    rows8_from_rows1(shape, rows1[c], rows8);
+    rows8_from_rows1(row_blocks(codec, stored, c), rows1[c], rows8);
     rows1[c] = std::move(rows8);
   }
   return rows1;

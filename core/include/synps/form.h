@@ -91,11 +91,4 @@ std::optional<Compression> compression_from(std::string_view name) noexcept;
 /// "none", "zstd" (of the default level) or "zstd:LEVEL" with a level that is allowed.
 std::optional<CompressRequest> compress_request_from(std::string_view text) noexcept;
 
-/// The form of a freshly packed weight whose source encoding becomes `codec` (`package:export`).
-/// `converts`: the bytes are re-encoded rather than copied. `compression`: how its components are
-/// stored. Residency left to us is mapped: the file is already there, and mapping costs nothing
-/// until a page is used. Compressed bytes are of no use where they are mapped: heap.
-WeightForm resolve_packed_form(const FormRequest& request, bool converts, const std::string& codec,
-                               Compression compression = Compression::none);
-
 }  // namespace synps

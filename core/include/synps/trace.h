@@ -8,6 +8,9 @@
 #include <string_view>
 #include <vector>
 
+#include "synps/form.h"
+#include "synps/os.h"
+
 namespace synps {
 
 /// A conversion that has happened: bytes of a weight that are not what they were.
@@ -23,6 +26,9 @@ struct ConversionEvent {
   std::chrono::steady_clock::time_point end{};
   std::chrono::nanoseconds busy{};  ///< of all threads together
 };
+
+/// How events name a stored form: "q4_0:q4_0 rows8", "f16:f16 rows1 zstd".
+std::string stored_form_text(std::string_view codec, Order order, Compression compression);
 
 /// Hears of conversions, from any thread. A caller that has none to tell (a null pointer) spends
 /// nothing on it.
@@ -54,14 +60,18 @@ class RecordingTraceSink final : public TraceSink {
 };
 
 /// Writes a file in the Trace Event Format (JSON) of Chrome, which its tracing page and Perfetto
-/// open. The file appears under its name when close() returns.
+/// open. The file appears under its name when close() returns; without that, nothing is left. What
+/// cannot be written is told by close(): it does not stop what is traced. Events that overlap are
+/// on tracks of their own.
 class ChromeTraceSink final : public TraceSink {
  public:
-  /// Throws Error(exists) when the file exists and `force` is false, Error(io).
-  explicit ChromeTraceSink(const std::string& path, bool force = false);
+  /// `inputs` are files that must not be replaced. Throws Error(output) when the file exists and
+  /// `force` is false, or is an input; Error(io).
+  explicit ChromeTraceSink(const std::string& path, bool force = false,
+                           std::vector<FileIdentity> inputs = {}, Os& os = Os::posix());
   ~ChromeTraceSink() override;
   void conversion(const ConversionEvent& event) override;
-  /// Throws Error(io).
+  /// Throws Error(io), Error(output). Nothing is traced after it.
   void close();
 
  private:

@@ -13,6 +13,7 @@ namespace synps {
 /// The error of a stored weight against its source.
 struct WeightError {
   std::string path;
+  std::string codec{};   ///< of the stored bytes: `package:export`, or "keep"
   bool lossless = true;  ///< what the artifact claims
   bool compared = true;  ///< false: nothing decodes it, and the bytes were compared instead
   bool exact = true;     ///< every value (or byte) is equal, bit for bit

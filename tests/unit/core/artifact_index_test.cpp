@@ -108,8 +108,9 @@ TEST_CASE("an index that to_json would not write is refused, naming the field") 
       {R"("path":"a.weight")", R"("path":"b.bias")", "paths that rise"},
       {R"("dtype":"U8")", R"("dtype":"U9")", "components[0].dtype"},
       {R"("order":"rows1","per)", R"("order":"rows9","per)", "components[0].order"},
-      // Known, but nothing reads it yet.
+      // Known, but not the form's.
       {R"("order":"rows1","per)", R"("order":"rows8","per)", "components[0].order"},
+      {R"("order":"rows1","orient)", R"("order":"rows8","orient)", "components[0].order"},
       {R"("compression":"none")", R"("compression":"gzip")", "compression"},
       {R"("bytes":30)", R"("bytes":31)", "components[0].bytes"},
       {R"("stored_bytes":64)", R"("stored_bytes":29)", "stored_bytes"},

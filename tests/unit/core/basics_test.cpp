@@ -123,18 +123,5 @@ TEST_CASE("encodings read back") {
     CHECK_FALSE(encoding_from(bad));
 }
 
-TEST_CASE("a packed form keeps what was asked") {
-  FormRequest request;
-  CHECK(resolve_packed_form(request, false, "f16:f16").encoding.kind ==
-        Encoding::Kind::keep_as_stored);
-  CHECK(resolve_packed_form(request, true, "f16:f16").encoding.target == "f16:f16");
-  CHECK(resolve_packed_form(request, true, "f16:f16").residency == Residency::mapped);
-  request.residency = ResidencyRequest::heap;
-  request.orientation = Orientation::in_out;
-  const WeightForm form = resolve_packed_form(request, true, "f16:f16");
-  CHECK(form.residency == Residency::heap);
-  CHECK(form.orientation == Orientation::in_out);
-}
-
 }  // namespace
 }  // namespace synps

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "synps/form.h"
+#include "synps/kernel.h"
+#include "synps/profile.h"
+
+namespace synps {
+
+/// What is packed for. The default knows no kernels, and asks for no residency.
+struct PackTarget {
+  Capabilities capabilities{};
+  std::optional<Profile> profile{};
+  std::string name{};  ///< for people: "cpu-avx2"; "" for a target that has none
+};
+
+/// What packing can make of a weight.
+struct PackSource {
+  std::string codec{};  ///< that it is stored in, `package:export`; "keep" where nothing decodes it
+  bool converts = false;  ///< its bytes are encoded anew rather than copied
+  bool packed = false;    ///< the codec stores blocks of rows, or rows, rather than values
+  bool matrix = false;    ///< of rank 2
+  bool rows8 = false;     ///< can_be_rows8()
+  bool is_volatile = false;
+  Compression compression = Compression::none;  ///< of its components
+};
+
+/// Why a weight is not in the order that kernels want, though a policy asks for that by name.
+enum class OrderFault : std::uint8_t {
+  none,
+  no_kernel,   ///< no kernel of the target feeds on the codec
+  not_matrix,  ///< kernels want another order than rows1, which only matrices have
+};
+
+struct PackedForm {
+  WeightForm form{};
+  OrderFault fault = OrderFault::none;
+};
+
+/// The form of a freshly packed weight: a pure function of the request, the source and the target.
+///
+/// order      1. dense, or as_stored: rows1, which checkpoints have
+///            2. auto, kernel_feed: the order that kernels of the target want, if the weight can be
+///               stored so, else rows1. Matrices of fewer than eight rows or with one block a row
+///               are the same bytes in both, and are called rows1
+///            kernel_feed is a fault where no kernel feeds on the codec, or another order is wanted
+///            and the weight is no matrix
+/// residency  1. compressed: heap, for it is of no use where it is mapped  2. the request
+///            3. volatile: mapped  4. the target's profile  5. mapped: the file is there already,
+///            and a mapping costs nothing until a page is used
+PackedForm resolve_packed_form(const FormRequest& request, const PackSource& source,
+                               const PackTarget& target = {});
+
+}  // namespace synps
