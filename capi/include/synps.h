@@ -11,11 +11,11 @@
  * UTF-8 and end with a NUL. Arguments are the caller's; no function keeps a pointer to them after
  * it returns, but for the pool of an executor.
  *
- * Structures start with `struct_size`, which the caller sets to sizeof the structure as its header
- * has it. They only grow at their end: a program built with an older header works with a newer
- * library. In a structure that the caller fills, all fields as zeros are the defaults, so it is
- * cleared first; a field that the library does not know must be zero. Of a structure that the
- * library fills, it writes the caller's `struct_size` bytes and no more.
+ * Structures, but those that are frozen, start with `struct_size`, which the caller sets to sizeof
+ * the structure as its header has it. They only grow at their end: a program built with an older
+ * header works with a newer library. In a structure that the caller fills, all fields as zeros are
+ * the defaults, so it is cleared first; a field that the library does not know must be zero. Of a
+ * structure that the library fills, it writes the caller's `struct_size` bytes and no more.
  *
  * Threads. All functions on an open artifact may be called from any number of threads at once, but
  * for synps_close(), which is the last one.
