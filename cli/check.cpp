@@ -11,6 +11,7 @@
 #include "options.h"
 #include "standard_streams.h"
 #include "synps/checkpoint_findings.h"
+#include "target_options.h"
 #include "text.h"
 
 namespace synps::cli {
@@ -32,6 +33,7 @@ struct Options {
   std::string policy;
   std::string to;
   std::vector<std::string> packages;
+  TargetOptions target;
   bool strict = false;
   bool allow_unmatched = false;
   bool all = false;
@@ -46,13 +48,24 @@ std::optional<Checkpoint> open_if_named(const Options& options, OutputKind kind)
   return open_checkpoint(options.checkpoint, kind);
 }
 
+/// What weights are packed for. A policy that cannot be read is a finding, later.
+PackTargets targets_under(const std::string& file, const CodecRegistry& codecs,
+                          const Options& options) {
+  try {
+    return pack_targets(options.target, {}, load_policy(file, codecs));
+  } catch (const Error&) {
+    return pack_target(options.target);
+  }
+}
+
 PolicyCheck checked(const std::string& file, const CodecRegistry& codecs,
                     const std::vector<WeightFacts>* weights, const Options& options) {
+  const PackTargets target = targets_under(file, codecs, options);
+  ResolveOptions how{.allow_unmatched = options.allow_unmatched};
+  how.output = output_kind(options.to);
+  how.target = &target;
   try {
-    return PolicyCheck::run(
-        file, codecs, weights,
-        {.allow_unmatched = options.allow_unmatched, .output = output_kind(options.to)},
-        policy_options(codecs));
+    return PolicyCheck::run(file, codecs, weights, how, policy_options(codecs));
   } catch (const Error& error) {
     if (error.code() == ErrorCode::io) throw;
     PolicyCheck check;  // a file that is too large, say, is a finding like any other
@@ -114,8 +127,9 @@ int run(const Options& options) {
           report.encodings.end());
     }
     report.fallbacks = fallback_groups(weights, check);
-    plan = plan_or_problems(*checkpoint, check,
-                            {.allow_unmatched = options.allow_unmatched, .output = kind});
+    PlanOptions how{.allow_unmatched = options.allow_unmatched, .output = kind};
+    how.target = pack_targets(options.target, {}, *check.policy);
+    plan = plan_or_problems(*checkpoint, check, how);
     if (plan) report.plan = report_plan(*plan, *check.policy, *checkpoint);
     if (plan) report.weights = plan->weights.size();
   }
@@ -133,6 +147,7 @@ Command make_check(CLI::App& program, const CommonOptions&) {
   add_policy_option(command, options->policy);
   add_package_option(command, options->packages);
   add_output_kind_option(command, options->to);
+  add_target_options(command, options->target);
   add_flag(command, "--strict", options->strict, "Warnings are errors");
   add_flag(command, "--allow-unmatched", options->allow_unmatched, "Policies may match no weight");
   add_flag(command, "-a,--all", options->all, "Show every problem, not only the first 50");

@@ -30,6 +30,7 @@ Command make_inspect(CLI::App& program, const CommonOptions& common);
 Command make_verify(CLI::App& program, const CommonOptions& common);
 Command make_unpack(CLI::App& program, const CommonOptions& common);
 Command make_codecs(CLI::App& program, const CommonOptions& common);
+Command make_profiles(CLI::App& program, const CommonOptions& common);
 Command make_schema(CLI::App& program, const CommonOptions& common);
 
 }  // namespace synps::cli

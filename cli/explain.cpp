@@ -14,6 +14,7 @@
 #include "standard_streams.h"
 #include "synps/codec_registry.h"
 #include "synps/json_writer.h"
+#include "target_options.h"
 #include "text.h"
 #include "why_not.h"
 
@@ -41,6 +42,7 @@ struct Options {
   std::string why_not;
   std::string compress;
   std::string to;
+  TargetOptions target;
   bool json = false;
 };
 
@@ -108,8 +110,9 @@ int run(const Options& options) {
   std::optional<Checkpoint> checkpoint;
   if (!options.checkpoint.empty()) checkpoint = open_checkpoint(options.checkpoint, kind);
   const Checkpoint* opened = checkpoint ? &*checkpoint : nullptr;
-  const Explanation explanation =
-      explain_value(policy, std::move(value), opened, {compress_request(options.compress), kind});
+  const PackTargets target = pack_targets(options.target, {}, policy);
+  const Explanation explanation = explain_value(
+      policy, std::move(value), opened, {compress_request(options.compress), kind, &target});
   std::optional<WhyNot> answer;
   if (!options.why_not.empty())
     answer = why_not(explanation, options.why_not, opened, {&codecs, policy_options(codecs)});
@@ -138,6 +141,7 @@ Command make_explain(CLI::App& program, const CommonOptions&) {
                   "Say what keeps it from this format, and what to write to get it");
   add_compress_option(command, options->compress);
   add_output_kind_option(command, options->to);
+  add_target_options(command, options->target);
   add_json_option(command, options->json);
   return {&command, [options] { return run(*options); }};
 }

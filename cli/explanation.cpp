@@ -10,6 +10,7 @@
 #include "synps/checked.h"
 #include "synps/codec_registry.h"
 #include "synps/error.h"
+#include "synps/pack_source.h"
 #include "synps/plan.h"
 
 namespace synps::cli {
@@ -73,7 +74,7 @@ std::uint64_t artifact_bytes(const Explanation& explanation, const SourceTensor&
 }
 
 /// What becomes of the weight, as far as its own policy decides it.
-void add_weight(Explanation& explanation, const SourceTensor& tensor) {
+void add_weight(Explanation& explanation, const SourceTensor& tensor, const ExplainHow& how) {
   const WeightResolution& resolution = explanation.resolution;
   const CodecRegistry& codecs = explanation.policy->codecs();
   explanation.source_bytes = tensor.bytes;
@@ -90,9 +91,11 @@ void add_weight(Explanation& explanation, const SourceTensor& tensor) {
   explanation.bytes_are_bound = compression != Compression::none;
   explanation.bytes = artifact_bytes(explanation, tensor, codec);
   explanation.lossless = copied || resolution.codec->info().stores_exactly(tensor.weight.dtype);
+  const bool decided = how.target != nullptr && how.output == OutputKind::artifact;
   explanation.form =
-      resolve_packed_form(resolution.form, !copied,
-                          copied ? std::string() : resolution.codec->info().id(), compression);
+      resolve_packed_form(resolution.form, pack_source(codecs, *explanation.facts, resolution),
+                          decided ? how.target->of(resolution.device) : PackTarget{})
+          .form;
 }
 
 /// What becomes of it in a GGUF file, where the weight's bytes are the same and padded otherwise. A
@@ -220,8 +223,9 @@ Explanation explain_weight(const Policy& policy, const Checkpoint& checkpoint,
   request.facts = &*explanation.facts;
   request.compress = how.compress;
   request.output = how.output;
+  request.target = how.target;
   explanation.resolution = policy.explain(tensor.weight.path, request);
-  add_weight(explanation, tensor);
+  add_weight(explanation, tensor, how);
   add_scale(explanation, checkpoint, tensor);
   return explanation;
 }

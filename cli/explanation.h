@@ -10,6 +10,7 @@
 #include "synps/form.h"
 #include "synps/gguf_types.h"
 #include "synps/output_kind.h"
+#include "synps/packed_form.h"
 #include "synps/policy.h"
 
 namespace synps::cli {
@@ -31,6 +32,7 @@ struct GroupMembership {
 struct ExplainHow {
   std::optional<CompressRequest> compress{};  ///< holds where no policy sets it
   OutputKind output = OutputKind::artifact;
+  const PackTargets* target = nullptr;  ///< null: one without kernels, which nothing is judged by
 };
 
 /// What a policy says about a value, and about the weight of that path where there is one. Lives as

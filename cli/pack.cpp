@@ -3,21 +3,28 @@
 #include <fmt/core.h>
 #include <spdlog/spdlog.h>
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "commands.h"
+#include "failures.h"
 #include "gguf_report.h"
 #include "inputs.h"
 #include "options.h"
 #include "plan_output.h"
+#include "profile_options.h"
 #include "progress_bar.h"
 #include "scale_notes.h"
 #include "shard_list.h"
 #include "standard_streams.h"
 #include "synps/json_writer.h"
+#include "synps/memory_plan.h"
+#include "synps/stored_codec.h"
+#include "target_options.h"
 #include "text.h"
+#include "trace_file.h"
 #include "weight_summary.h"
 
 namespace synps::cli {
@@ -34,6 +41,8 @@ constexpr const char* kFooter =
     "  synps pack model/ -o model.synps --dry-run     as `synps plan`; also checks the output\n"
     "  synps pack model-F16.gguf -o model-Q8_0.gguf   a GGUF file of a GGUF checkpoint\n"
     "  synps pack model/ -o model.synps --force       replaces an earlier model.synps\n"
+    "  synps pack model/ -o model.synps --target cpu-avx2 --trace pack.json\n"
+    "                                                 in the order such machines read fastest\n"
     "  synps pack model/ -o model.synps --max-shard-size 5GB\n"
     "                                                 model-00001-of-00003.synps, ...";
 
@@ -47,6 +56,9 @@ struct Options {
   std::vector<std::string> packages;
   std::string compress;
   std::string to;
+  std::string trace;
+  TargetOptions target;
+  std::string profile;
   bool force = false;
   bool dry_run = false;
   bool allow_overflow = false;
@@ -176,42 +188,96 @@ void log_earlier_files(const std::vector<std::string>& earlier) {
     spdlog::warn("{}: left from another artifact of this name", escape_for_display(file));
 }
 
+TraceFile trace_file(const Checkpoint& checkpoint, const Plan& plan, const Policy& policy,
+                     const Options& options) {
+  TraceFile trace{options.trace, options.force, checkpoint.inputs()};
+  for (const FileIdentity& file : protected_files(policy)) trace.inputs.push_back(file);
+  trace.outputs = output_files(plan, options.output);
+  return trace;
+}
+
 PackReport pack_with_progress(const Checkpoint& checkpoint, const Plan& plan, const Policy& policy,
                               const Options& options, bool quiet) {
+  const std::unique_ptr<ChromeTraceSink> trace =
+      open_trace(trace_file(checkpoint, plan, policy, options));
   const GracefulStop graceful;
   ProgressBar bar("packing", quiet);
   PackOptions how = pack_options(policy, options);
   how.progress = [&bar](std::uint64_t done, std::uint64_t total) {
     return bar.update(done, total);
   };
-  return pack(checkpoint, plan, options.output, how);
+  how.trace = trace.get();
+  PackReport report = pack(checkpoint, plan, options.output, how);
+  if (trace != nullptr) trace->close();
+  return report;
+}
+
+/// What loading the artifact takes, for kernels of packing's target.
+LoadReport load_report(const Plan& plan, const Policy& policy, const Options& options) {
+  LoadOptions how;
+  how.profile = chosen_profile(options.profile, &policy);
+  if (how.profile) how.capabilities = capabilities_for(options.target, TargetRequest::cpu);
+  return report_load(plan.layout.index, policy.codecs(), how,
+                     std::string(to_string(target_request(options.target, TargetRequest::cpu))));
+}
+
+/// Strict profiles refuse before any work what they would refuse at load.
+void check_profiles(const Plan& plan, const Policy& policy, const PackTargets& targets,
+                    const Options& options) {
+  struct Group {
+    const Profile* profile = nullptr;
+    std::vector<PlannedLoad> loads;
+  };
+  std::map<std::string, Group> groups;  // by the profile's name
+  for (const StoredWeight& weight : plan.layout.index.weights) {
+    const PackTarget& target = targets.of(weight.device);
+    if (!target.profile || !target.profile->strict) continue;
+    LoadOptions how;
+    how.profile = target.profile;
+    how.capabilities = target.capabilities;
+    FormDecision decision = decide_load(weight, stored_codec(policy.codecs(), weight), how);
+    const WeightMemory memory = memory_of(weight, decision);
+    Group& group = groups[target.profile->name];
+    group.profile = &*target.profile;
+    group.loads.push_back({&weight, std::move(decision), memory});
+  }
+  for (auto& [name, group] : groups)
+    check_fits(resolve_plan(std::move(group.loads), budget_here(*group.profile), true),
+               *group.profile, options.output, false);
 }
 
 /// The plan, after the checks that packing would make of its output and of its memory.
 int dry_run(const Checkpoint& checkpoint, const Plan& plan, const Policy& policy,
-            const Options& options) {
+            const PackTargets& targets, const Options& options) {
   log_earlier_files(check_output(checkpoint, plan, options.output, pack_options(policy, options)));
+  check_trace(trace_file(checkpoint, plan, policy, options));
   WeightReport report = report_plan(plan, policy, checkpoint);
   report.pack_memory = pack_memory(checkpoint, plan);
   workers_within(*report.pack_memory, 1, options.max_memory, checkpoint.path());
+  if (!plan.gguf) report.load = load_report(plan, policy, options);
   write_output(options.json ? plan_json(report)
                             : plan_text(report, options.checkpoint, options.all, output_width()));
+  if (!plan.gguf) check_profiles(plan, policy, targets, options);
   return 0;
 }
 
 int run(const Options& options, const CommonOptions& common) {
   const OutputKind kind = output_kind_for(options.output, options.to);
   check_compress(kind, options.compress);
+  if (kind == OutputKind::gguf && !options.profile.empty())
+    throw usage_error("whoever loads a GGUF file decides how", "leave out --profile");
   const Checkpoint checkpoint = open_checkpoint(options.checkpoint, kind);
   const CodecRegistry codecs = registry_with(options.packages);
   const Policy policy = load_policy(options.policy, codecs);
   PlanOptions how{options.allow_unmatched, compress_request(options.compress), kind};
   how.max_shard_bytes = options.max_shard;
+  how.target = pack_targets(options.target, options.profile, policy);
   how.name = options.output.substr(options.output.rfind('/') + 1);
   const Plan plan = make_plan(checkpoint, policy, how);
   log_warnings(plan);
   log_large_shards(plan, options.max_shard);
-  if (options.dry_run) return dry_run(checkpoint, plan, policy, options);
+  if (options.dry_run) return dry_run(checkpoint, plan, policy, how.target, options);
+  if (!plan.gguf) check_profiles(plan, policy, how.target, options);
 
   spdlog::info("{}: writing {}{}", escape_for_display(options.output),
                plan.layout.has_bounds ? "at most " : "", exact_bytes(plan.artifact_bytes));
@@ -239,9 +305,12 @@ Command make_pack(CLI::App& program, const CommonOptions& common) {
   add_flag(command, "-f,--force", options->force, "Replace an output that exists");
   add_compress_option(command, options->compress);
   add_output_kind_option(command, options->to);
+  add_target_options(command, options->target);
+  add_profile_option(command, options->profile);
   add_jobs_option(command, options->jobs);
   add_max_memory_option(command, options->max_memory);
   add_max_shard_option(command, options->max_shard);
+  add_trace_option(command, options->trace);
   add_flag(command, "-n,--dry-run", options->dry_run, "Only show the plan; write nothing");
   add_flag(command, "--allow-overflow", options->allow_overflow,
            "Values too large for their codec may become infinite");

@@ -22,13 +22,14 @@ std::string loading_text(const WeightReport& report) {
   const std::string overhead =
       fmt::format("  overhead  {} of the {}\n", exact_bytes(report.artifact_bytes - weights),
                   report.gguf != nullptr ? "file" : "artifact");
-  if (report.gguf != nullptr) return overhead;  // whoever loads it decides
+  if (!report.load || report.load->asked()) return overhead;
+  const WeightMemory& total = report.load->plan.total;
   return overhead + fmt::format(
                         "  loaded    {} mapped,\n"
                         "            {} on the heap,\n"
                         "            {} made by conversions\n",
-                        exact_bytes(report.mapped_bytes), exact_bytes(report.resident_bytes),
-                        exact_bytes(report.conversion_bytes));
+                        exact_bytes(total.mapped), exact_bytes(total.resident),
+                        exact_bytes(total.conversion));
 }
 
 /// What packing itself takes.
@@ -81,7 +82,7 @@ std::string plan_text(const WeightReport& report, const std::string& input, bool
                      bits_each(bits.bytes, bits.elements),
                      bits_each(bits.source_bytes, bits.elements));
   if (report.pack_memory) out += memory_text(*report.pack_memory);
-  if (!report.fits) out += "  does not fit\n";
+  if (report.load && report.load->asked()) out += "\n" + load_text(*report.load, all, width);
   if (const std::string shards = shards_text(report, all, width); !shards.empty())
     out += "\n" + shards;
   out += "\n" + codec_totals_text(report, width);
@@ -102,14 +103,7 @@ std::string plan_json(const WeightReport& report) {
   json.key("artifact_bytes").integer(report.artifact_bytes);
   json.key("artifact_bytes_exact").boolean(!report.sizes_are_bounds);
   json.key("source_bytes").integer(report.source_bytes);
-  const auto when_loaded = [&](std::string_view key, std::uint64_t bytes) {
-    json.key(key);
-    report.gguf != nullptr ? json.null() : json.integer(bytes);
-  };
-  when_loaded("resident_bytes", report.resident_bytes);
-  when_loaded("mapped_bytes", report.mapped_bytes);
-  when_loaded("conversion_bytes", report.conversion_bytes);
-  json.key("fits").boolean(report.fits);
+  report.load ? write_load(json, *report.load) : write_no_load(json);
   json.key("compressed");
   write_compression(json, report);
   const BitTotal bits = bit_total(report);
@@ -128,9 +122,11 @@ std::string plan_json(const WeightReport& report) {
   json.key("fallbacks");
   write_fallbacks(json, report);
   json.key("weights").begin_array();
-  for (const ReportedWeight& weight : report.weights) {
+  for (std::size_t i = 0; i < report.weights.size(); ++i) {
     json.begin_object();
-    write_weight_fields(json, weight);
+    write_weight_fields(json, report.weights[i]);
+    report.load ? write_load_fields(json, report.load->plan.weights[i])
+                : write_no_load_fields(json);
     json.end_object();
   }
   json.end_array();

@@ -144,10 +144,6 @@ WeightReport report_plan(const Plan& plan, const Policy& policy, const Checkpoin
   }
   report.source_bytes = plan.source_bytes;
   report.artifact_bytes = plan.artifact_bytes;
-  report.resident_bytes = plan.resident_bytes;
-  report.mapped_bytes = plan.mapped_bytes;
-  report.conversion_bytes = plan.conversion_bytes;
-  report.fits = plan.fits;
   report.sizes_are_bounds = plan.layout.has_bounds;
   report.values = &plan.layout.index.values;
   report_shards(report, plan);
@@ -169,10 +165,6 @@ WeightReport report_artifact(const ArtifactSet& artifact, const CodecRegistry& c
                       stored.weight.shape.elements() != 0;
     weight.compress_given = compress_given(stored);
     report.source_bytes += weight.source_bytes;
-    const LoadedBytes loaded = loaded_bytes(stored);
-    report.resident_bytes += loaded.resident;
-    report.mapped_bytes += loaded.mapped;
-    report.conversion_bytes += loaded.inflated;
     report.weights.push_back(std::move(weight));
   }
   report.artifact_bytes = artifact.file_bytes();

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "load_report.h"
 #include "synps/artifact_set.h"
 #include "synps/memory.h"
 #include "synps/pack.h"
@@ -50,10 +51,7 @@ struct WeightReport {
   std::vector<ReportedWeight> weights;  ///< by the bytes of the path
   std::uint64_t source_bytes = 0;
   std::uint64_t artifact_bytes = 0;
-  std::uint64_t resident_bytes = 0;
-  std::uint64_t mapped_bytes = 0;
-  std::uint64_t conversion_bytes = 0;
-  bool fits = true;
+  std::optional<LoadReport> load{};  ///< by plan; none for a GGUF file
   bool sizes_are_bounds = false;  ///< some weight's bytes are bounds, and so artifact_bytes is one
   const Checkpoint* checkpoint = nullptr;            ///< null for an artifact that exists
   const GgufPlan* gguf = nullptr;                    ///< of a GGUF file; null for an artifact

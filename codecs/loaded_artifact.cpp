@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <utility>
 
 #include "artifact_codecs.h"
@@ -93,7 +94,7 @@ void LoadedArtifact::find_volatile_pages() {
     }
   }
   std::sort(volatile_pages_.begin(), volatile_pages_.end(),
-            [](const auto& a, const auto& b) { return a.data() < b.data(); });
+            [](const auto& a, const auto& b) { return std::less<>()(a.data(), b.data()); });
   std::vector<std::span<const std::byte>> joined;
   for (const auto& bytes : volatile_pages_) {
     if (!joined.empty() && joined.back().data() + joined.back().size() == bytes.data())

@@ -123,7 +123,7 @@ GgufOutput::GgufOutput(const Checkpoint& checkpoint, const Plan& plan, AtomicFil
   file_.allocate(plan.layout.file_bytes);
 }
 
-std::optional<ArtifactLayout> GgufOutput::finish(unsigned, Progress&) {
+std::optional<ArtifactLayout> GgufOutput::finish(unsigned, Progress&, PackTrace*) {
   Appender out(file_);
   write_header(out, checkpoint_, plan_);
   if (out.written() != gguf_header_bytes(checkpoint_, plan_))

@@ -11,7 +11,8 @@ class GgufOutput final : public PackOutput, private WeightWriter {
 
   WeightWriter& writer() noexcept override { return *this; }
   /// Throws Error(checkpoint) when the checkpoint changed before its key-values were copied.
-  std::optional<ArtifactLayout> finish(unsigned most_workers, Progress& progress) override;
+  std::optional<ArtifactLayout> finish(unsigned most_workers, Progress& progress,
+                                       PackTrace* trace) override;
 
  private:
   void write(std::size_t weight, std::size_t component, std::uint64_t offset,

@@ -13,6 +13,7 @@
 #include "pack_buffers.h"
 #include "pack_frames.h"
 #include "pack_output.h"
+#include "pack_trace.h"
 #include "pack_units.h"
 #include "pack_worker.h"
 #include "pieces.h"
@@ -87,7 +88,9 @@ class Packer {
         output_(make_pack_output(checkpoint, work.plan, file)),
         analysed_(work.analysed),
         progress_(progress),
-        values_(work.plan.weights.size()) {}
+        values_(work.plan.weights.size()) {
+    if (options.trace != nullptr) trace_.emplace(*options.trace, checkpoint, work.plan);
+  }
 
   /// Writes every true byte of every weight.
   void write_weights();
@@ -100,7 +103,10 @@ class Packer {
   std::optional<ArtifactLayout> finish() {
     std::vector<PackWorker>().swap(
         workers_);  // the memory that they had is for those that compress
-    return output_->finish(most_workers_, progress_);
+    std::optional<ArtifactLayout> written =
+        output_->finish(most_workers_, progress_, trace_ ? &*trace_ : nullptr);
+    if (trace_) trace_->tell(written ? written->index : plan_.layout.index);
+    return written;
   }
   /// PackOutput::index_digest().
   const Digest* index_digest() const noexcept { return output_->index_digest(); }
@@ -114,6 +120,9 @@ class Packer {
   void run(std::uint64_t units, const std::function<void(PackWorker&, std::uint64_t)>& task);
   void pack_analysed(std::span<const std::size_t> weights);
   WorkUnits units_of(std::span<const std::size_t> weights) const;
+  /// Does work on a weight, and traces it.
+  template <typename Work>
+  void traced(PackWorker& worker, std::size_t weight, const Work& work);
   void encode_unit(PackWorker& worker, std::size_t weight, std::uint64_t unit,
                    const Analysis* analysis);
 
@@ -127,14 +136,27 @@ class Packer {
   std::vector<PackWorker> workers_;
   std::mutex values_mutex_;
   std::vector<ValueReport> values_;  ///< by weight; added to under the mutex
+  std::optional<PackTrace> trace_;
 };
+
+template <typename Work>
+void Packer::traced(PackWorker& worker, std::size_t weight, const Work& work) {
+  if (!trace_) return work();
+  UnitTime time;
+  worker.measure(&time);
+  time.begin = Stopwatch::Clock::now();
+  work();
+  time.end = Stopwatch::Clock::now();
+  worker.measure(nullptr);
+  trace_->add(plan_.weights[weight].stored, time);
+}
 
 void Packer::make_workers(std::uint64_t units) {
   const PackBuffers buffers = pack_buffers(plan_);
   const unsigned count = worker_count(most_workers_, units);
   workers_.reserve(count);
   for (unsigned i = 0; i < count; ++i)
-    workers_.emplace_back(PackTarget{checkpoint_, plan_, output_->writer(), progress_}, buffers);
+    workers_.emplace_back(PackContext{checkpoint_, plan_, output_->writer(), progress_}, buffers);
 }
 
 void Packer::run(std::uint64_t units, const std::function<void(PackWorker&, std::uint64_t)>& task) {
@@ -148,7 +170,8 @@ void Packer::write_weights() {
   make_workers(std::max<std::uint64_t>(units.count(), analysed_.size()));
   run(units.count(), [&](PackWorker& worker, std::uint64_t number) {
     const WorkUnits::Unit unit = units.at(number);
-    encode_unit(worker, weights[unit.item], unit.number, nullptr);
+    traced(worker, weights[unit.item],
+           [&] { encode_unit(worker, weights[unit.item], unit.number, nullptr); });
   });
   const std::span<const std::size_t> analysed(analysed_);
   for (std::size_t at = 0; at < analysed.size(); at += kAnalysesAtOnce)
@@ -162,12 +185,14 @@ void Packer::pack_analysed(std::span<const std::size_t> weights) {
     const auto i = static_cast<std::size_t>(number);
     const PlannedWeight& planned = plan_.weights[weights[i]];
     analyses[i] = planned.codec->begin_analysis(plan_.stored(planned).weight);
-    worker.analyse(planned, *analyses[i]);
+    traced(worker, weights[i], [&] { worker.analyse(planned, *analyses[i]); });
   });
   const WorkUnits units = units_of(weights);
   run(units.count(), [&](PackWorker& worker, std::uint64_t number) {
     const WorkUnits::Unit unit = units.at(number);
-    encode_unit(worker, weights[unit.item], unit.number, analyses[unit.item].get());
+    traced(worker, weights[unit.item], [&] {
+      encode_unit(worker, weights[unit.item], unit.number, analyses[unit.item].get());
+    });
   });
 }
 
@@ -437,9 +462,10 @@ std::vector<std::string> check_output(const Checkpoint& checkpoint, const Plan& 
 
 PackReport pack(const Checkpoint& checkpoint, const Plan& plan, const std::string& output,
                 const PackOptions& options, Os& os) {
-  const unsigned workers =
-      workers_within(pack_memory(checkpoint, plan), worker_count(options.jobs, ~std::uint64_t{0}),
-                     options.max_memory, checkpoint.path());
+  MemoryNeed need = pack_memory(checkpoint, plan);
+  if (options.trace != nullptr) need.index_bytes += PackTrace::memory(plan);
+  const unsigned workers = workers_within(need, worker_count(options.jobs, ~std::uint64_t{0}),
+                                          options.max_memory, checkpoint.path());
   std::vector<std::string> earlier = check_output(checkpoint, plan, output, options, os);
   const PackJob job{checkpoint, plan, output, options, os, workers};
   PackReport report = plan.shards.empty() ? pack_one_file(job) : ShardPacker(job).run();

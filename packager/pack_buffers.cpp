@@ -3,15 +3,25 @@
 #include <algorithm>
 #include <map>
 
+#include "pack_rows8.h"
 #include "pieces.h"
 #include "scale_reader.h"
 #include "source_reader.h"
 #include "synps/checked.h"
+#include "synps/row_order.h"
 
 namespace synps {
 namespace {
 
 constexpr std::uint64_t kWindowAlignment = 64;
+
+/// Bytes of a step of rows8, of one component.
+std::uint64_t step_bytes(const StoredWeight& stored, const Codec& codec, std::size_t c) {
+  if (stored.form.order != Order::rows8 || stored.components[c].component.per_weight) return 0;
+  const Rows8Step step = rows8_step(stored.weight, codec.row_granule());
+  const std::uint64_t rows = std::min(step.rows, stored.weight.shape.rows());
+  return piece_size(codec, stored, c, {&stored.weight, 0, rows, step.columns}, ~std::uint64_t{0});
+}
 
 /// A window holds the largest piece's bytes, and as many as make a write worth its call.
 std::uint64_t window_bytes(const StoredWeight& stored, const Codec& codec, std::size_t c,
@@ -19,7 +29,13 @@ std::uint64_t window_bytes(const StoredWeight& stored, const Codec& codec, std::
   if (stored.components[c].component.per_weight) return stored.components[c].component.bytes;
   const std::uint64_t piece = piece_size(codec, stored, c, largest, ~std::uint64_t{0});
   const std::uint64_t all = unit_byte(stored, codec, c, unit);
-  return std::max(piece, std::min(kWriteBytes, all));
+  return std::max({piece, step_bytes(stored, codec, c), std::min(kWriteBytes, all)});
+}
+
+/// What a step of copying block columns takes, of a weight that is relaid.
+std::uint64_t copied_step(const StoredWeight& stored, const PlannedWeight& planned) {
+  const std::uint64_t least = std::max(kCopyBytes, kOrderRows * planned.block_bytes);
+  return std::min(least, stored.components.front().component.bytes);
 }
 
 /// Of one weight, and without the encoders' memory.
@@ -28,6 +44,8 @@ PackBuffers buffers_of(const StoredWeight& stored, const PlannedWeight& planned,
   PackBuffers buffers;
   if (planned.copied) {
     buffers.source = std::min(kCopyBytes, stored.components.front().component.bytes);
+    if (stored.form.order != Order::rows1)
+      buffers.source = buffers.stage = copied_step(stored, planned);
     return buffers;
   }
   const Codec& codec = *planned.codec;
@@ -42,6 +60,8 @@ PackBuffers buffers_of(const StoredWeight& stored, const PlannedWeight& planned,
   if (planned.scale) buffers.scales = scale_numbers(stored.weight.shape, planned.scale->form, most);
   place_windows(stored, codec, places);
   buffers.windows = places.back();
+  for (std::size_t c = 0; c < stored.components.size(); ++c)
+    buffers.stage = saturating_add(buffers.stage, step_bytes(stored, codec, c));
   // A package's codec gets copies of what it reads and writes.
   if (!codec.info().file.empty())
     buffers.codecs = saturating_add(saturating_mul(piece, sizeof(float)), buffers.windows);
@@ -53,7 +73,7 @@ PackBuffers buffers_of(const StoredWeight& stored, const PlannedWeight& planned,
 std::uint64_t PackBuffers::total() const noexcept {
   return saturating_add(
       saturating_add(saturating_add(source, values), saturating_add(windows, codecs)),
-      saturating_mul(scales, kScaleNumberBytes));
+      saturating_add(stage, saturating_mul(scales, kScaleNumberBytes)));
 }
 
 void place_windows(const StoredWeight& stored, const Codec& codec,
@@ -82,6 +102,7 @@ PackBuffers pack_buffers(const Plan& plan) {
     all.values = std::max(all.values, buffers.values);
     all.scales = std::max(all.scales, buffers.scales);
     all.windows = std::max(all.windows, buffers.windows);
+    all.stage = std::max(all.stage, buffers.stage);
     all.codecs = std::max(all.codecs, buffers.codecs);
     if (planned.codec == nullptr) continue;
     std::uint64_t& encoder = encoders[planned.codec];

@@ -14,6 +14,7 @@ struct PackBuffers {
   std::uint64_t values = 0;   ///< a piece's values
   std::uint64_t scales = 0;   ///< numbers, not bytes: of a scale, for a piece
   std::uint64_t windows = 0;  ///< encoded bytes of all components of a weight
+  std::uint64_t stage = 0;    ///< rows1 of what is stored in another order
   std::uint64_t codecs = 0;   ///< what encoders and codec packages keep
   std::string long_rows_in;   ///< the weight of the longest rows that are longer than a piece, but
                               ///< not cut; empty: none

@@ -61,12 +61,23 @@ class FrameUnits {
 class FrameWorker {
  public:
   FrameWorker(ArtifactWriter& writer, const ArtifactLayout& layout, Turns& turns,
-              Progress& progress)
-      : writer_(writer), layout_(layout), turns_(turns), progress_(progress), buffer_(kReadBytes) {}
+              Progress& progress, PackTrace* trace)
+      : writer_(writer),
+        layout_(layout),
+        turns_(turns),
+        progress_(progress),
+        trace_(trace),
+        buffer_(kReadBytes) {}
 
-  void pack(std::uint64_t number, const FrameUnits::Unit& unit);
+  /// pack(), measured where there is a trace.
+  void pack_and_trace(std::uint64_t number, const FrameUnits::Unit& unit);
 
  private:
+  void pack(std::uint64_t number, const FrameUnits::Unit& unit);
+  void wait_for_turn(std::uint64_t number) {
+    const Stopwatch watch(trace_ != nullptr ? &time_.waited : nullptr);
+    turns_.wait(number);
+  }
   void begin_frame(std::uint64_t number, bool streams);
   void take(std::uint64_t number, const FrameUnits::Unit& unit, bool streams,
             std::span<const std::byte> bytes);
@@ -75,12 +86,23 @@ class FrameWorker {
   const ArtifactLayout& layout_;
   Turns& turns_;
   Progress& progress_;
+  PackTrace* trace_;  // null: nothing is measured
+  UnitTime time_;     // of the present frame
   FrameCompressor compressor_;
   Hasher hasher_;
   std::uint64_t begin_ = 0;  ///< of the present frame, in the file
   std::uint64_t size_ = 0;   ///< of what there is of it
   std::vector<std::byte> buffer_;
 };
+
+void FrameWorker::pack_and_trace(std::uint64_t number, const FrameUnits::Unit& unit) {
+  if (trace_ == nullptr) return pack(number, unit);
+  time_ = {};
+  time_.begin = Stopwatch::Clock::now();
+  pack(number, unit);
+  time_.end = Stopwatch::Clock::now();
+  trace_->add_frame(unit.weight, time_);
+}
 
 void FrameWorker::pack(std::uint64_t number, const FrameUnits::Unit& unit) {
   const StoredWeight& weight = layout_.index.weights[unit.weight];
@@ -110,7 +132,7 @@ void FrameWorker::begin_frame(std::uint64_t number, bool streams) {
   hasher_.reset();
   size_ = 0;
   if (!streams) return;
-  turns_.wait(number);
+  wait_for_turn(number);
   begin_ = writer_.next_frame();
 }
 
@@ -119,7 +141,7 @@ void FrameWorker::take(std::uint64_t number, const FrameUnits::Unit& unit, bool 
   hasher_.update(bytes);
   if (!streams) {  // these are all bytes of the frame
     const Digest digest = hasher_.digest();
-    turns_.wait(number);
+    wait_for_turn(number);
     begin_ = writer_.next_frame();
     writer_.set_frame(unit.weight, unit.component, unit.chunk, bytes.size(), digest);
     turns_.pass();
@@ -149,17 +171,17 @@ std::uint64_t frame_worker_bytes(const ArtifactLayout& layout) {
 }
 
 void pack_frames(ArtifactWriter& writer, const ArtifactLayout& layout, unsigned most_workers,
-                 Progress& progress) {
+                 Progress& progress, PackTrace* trace) {
   const FrameUnits units(layout);
   if (units.count() == 0) return;
   const unsigned workers = worker_count(most_workers, units.count());
   Turns turns;
   std::vector<FrameWorker> all;
   all.reserve(workers);
-  for (unsigned i = 0; i < workers; ++i) all.emplace_back(writer, layout, turns, progress);
+  for (unsigned i = 0; i < workers; ++i) all.emplace_back(writer, layout, turns, progress, trace);
   run_parallel(workers, units.count(), [&](unsigned worker, std::uint64_t number) {
     try {
-      all[worker].pack(number, units.at(number));
+      all[worker].pack_and_trace(number, units.at(number));
     } catch (...) {
       turns.fail(number);
       throw;

@@ -12,8 +12,9 @@ class ArtifactOutput final : public PackOutput {
   ArtifactOutput(const Plan& plan, AtomicFile& file) : plan_(plan), writer_(file, plan.layout) {}
 
   WeightWriter& writer() noexcept override { return writer_; }
-  std::optional<ArtifactLayout> finish(unsigned most_workers, Progress& progress) override {
-    pack_frames(writer_, plan_.layout, most_workers, progress);
+  std::optional<ArtifactLayout> finish(unsigned most_workers, Progress& progress,
+                                       PackTrace* trace) override {
+    pack_frames(writer_, plan_.layout, most_workers, progress, trace);
     return writer_.finish();
   }
   const Digest* index_digest() const noexcept override { return &writer_.index_digest(); }

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 
+#include "pack_trace.h"
 #include "progress.h"
 #include "synps/artifact_layout.h"
 #include "synps/checkpoint.h"
@@ -19,8 +20,9 @@ class PackOutput {
   virtual ~PackOutput() = default;
   virtual WeightWriter& writer() noexcept = 0;
   /// Writes the rest, all bytes of weights being there. Does not commit the file. Returns the
-  /// layout with true sizes, where the planned one had bounds.
-  virtual std::optional<ArtifactLayout> finish(unsigned most_workers, Progress& progress) = 0;
+  /// layout with true sizes, where the planned one had bounds. `trace` may be null.
+  virtual std::optional<ArtifactLayout> finish(unsigned most_workers, Progress& progress,
+                                               PackTrace* trace) = 0;
   /// Of an artifact, the digest of its padded index, once it is finished; else null.
   virtual const Digest* index_digest() const noexcept { return nullptr; }
 };

@@ -12,6 +12,7 @@ std::uint64_t pack_units(const Plan& plan, const PlannedWeight& planned) {
 bool is_one_piece(const Plan& plan, const PlannedWeight& planned) {
   if (planned.copied) return false;
   const StoredWeight& stored = plan.stored(planned);
+  if (stored.form.order != Order::rows1) return false;  // pieces go through a stage
   const std::uint64_t elements = stored.weight.shape.elements();
   return unit_elements(stored, *planned.codec) == elements &&
          largest_piece(stored.weight, elements, planned.codec->row_granule()) == elements;

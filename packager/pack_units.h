@@ -11,7 +11,7 @@ namespace synps {
 /// first component.
 std::uint64_t pack_units(const Plan& plan, const PlannedWeight& planned);
 
-/// Whether a weight is encoded as one piece.
+/// Whether a weight is encoded as one piece, of which its bytes are in the sequence of the rows.
 bool is_one_piece(const Plan& plan, const PlannedWeight& planned);
 
 /// Weights whose codec must see them whole first, and which are more than a piece: these go through

@@ -15,11 +15,12 @@ std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) noexcept {
 
 }  // namespace
 
-PackWorker::PackWorker(const PackTarget& target, const PackBuffers& buffers) : target_(target) {
+PackWorker::PackWorker(const PackContext& target, const PackBuffers& buffers) : target_(target) {
   source_.buffer().take(buffers.source);
   source_.scales().reserve(buffers.scales);
   values_.take(buffers.values / sizeof(float));
   windows_memory_.take(buffers.windows);
+  stage_memory_.take(buffers.stage);
 }
 
 Encoder* PackWorker::encoder_of(const Codec& codec) {
@@ -32,15 +33,27 @@ std::span<float> PackWorker::read_piece(const PlannedWeight& planned, const Piec
                                         ValueReport& values) {
   const SourceTensor& tensor = target_.checkpoint.tensors()[planned.tensor];
   const std::span<float> out = values_.take(piece.elements());
-  source_.read(target_.checkpoint, tensor, *planned.source_codec, planned.scale, piece, out,
-               values);
+  source_.read(target_.checkpoint, tensor, *planned.source_codec, piece, out, values);
+  if (planned.scale) {
+    const Stopwatch watch(time_ != nullptr ? &time_->fold : nullptr);
+    source_.scales().fold(target_.checkpoint, tensor.weight, *planned.scale, piece, out, values);
+  }
   return out;
 }
 
 void PackWorker::encode(const PlannedWeight& planned, std::uint64_t begin, std::uint64_t end,
                         const Analysis* analysis, ValueReport& values) {
-  const SourceTensor& tensor = target_.checkpoint.tensors()[planned.tensor];
   start_windows(planned, begin, end);
+  if (target_.plan.stored(planned).form.order == Order::rows8)
+    encode_rows8(planned, begin, end, analysis, values);
+  else
+    encode_rows1(planned, begin, end, analysis, values);
+  finish_windows(planned);
+}
+
+void PackWorker::encode_rows1(const PlannedWeight& planned, std::uint64_t begin, std::uint64_t end,
+                              const Analysis* analysis, ValueReport& values) {
+  const SourceTensor& tensor = target_.checkpoint.tensors()[planned.tensor];
   for (std::uint64_t at = begin; at < end;) {
     const Piece piece =
         next_piece(target_.plan.stored(planned).weight, at, end, planned.codec->row_granule());
@@ -48,7 +61,6 @@ void PackWorker::encode(const PlannedWeight& planned, std::uint64_t begin, std::
     at += piece.elements();
     target_.progress.advance(source_size(tensor, piece));
   }
-  finish_windows(planned);
 }
 
 void PackWorker::encode_whole(const PlannedWeight& planned, ValueReport& values) {
@@ -97,6 +109,12 @@ void PackWorker::encode_piece(const PlannedWeight& planned, const Piece& piece,
     if (size > windows_[c].capacity()) throw_size_fault(codec, stored, c);
     out_[c] = windows_[c].take(size);
   }
+  encode_values(codec, piece, read, analysis, values);
+}
+
+/// To out_.
+void PackWorker::encode_values(const Codec& codec, const Piece& piece, std::span<const float> read,
+                               const Analysis* analysis, ValueReport& values) {
   if (Encoder* encoder = encoder_of(codec))
     encoder->encode(piece, read, analysis, out_, values);
   else
@@ -144,6 +162,7 @@ void PackWorker::copy(const PlannedWeight& planned, std::uint64_t chunk) {
   const std::uint64_t begin = component.chunk_begin(chunk);
   const std::uint64_t end = std::min(component.chunk_end(chunk), component.component.bytes);
   copied_.start(target_.writer, planned.stored, 0, component, begin);
+  if (component.order == Order::rows8) return copy_rows8(planned, begin, end);
   const std::uint64_t source = target_.checkpoint.tensors()[planned.tensor].offset;
   const std::uint64_t output = target_.writer.file_offset(planned.stored, 0, begin) - begin;
   std::uint64_t at = begin;

@@ -9,16 +9,18 @@
 #include "chunk_digests.h"
 #include "output_window.h"
 #include "pack_buffers.h"
+#include "pack_trace.h"
 #include "pieces.h"
 #include "progress.h"
 #include "source_reader.h"
 #include "synps/plan.h"
+#include "synps/row_order.h"
 #include "synps/weight_writer.h"
 
 namespace synps {
 
 /// What all workers of a pack share.
-struct PackTarget {
+struct PackContext {
   const Checkpoint& checkpoint;
   const Plan& plan;
   WeightWriter& writer;
@@ -30,7 +32,10 @@ struct PackTarget {
 /// own object, one a weight.
 class PackWorker {
  public:
-  PackWorker(const PackTarget& target, const PackBuffers& buffers);
+  PackWorker(const PackContext& target, const PackBuffers& buffers);
+
+  /// From now on adds what parts of the work take to `time`; null: nothing is measured.
+  void measure(UnitTime* time) noexcept { time_ = time; }
 
   /// Copies bytes of a weight whose stored bytes are the source's: the chunk of that number.
   void copy(const PlannedWeight& planned, std::uint64_t chunk);
@@ -52,21 +57,38 @@ class PackWorker {
   void start_windows(const PlannedWeight& planned, std::uint64_t begin, std::uint64_t end);
   void encode_piece(const PlannedWeight& planned, const Piece& piece, std::span<const float> read,
                     const Analysis* analysis, ValueReport& values);
+  void encode_values(const Codec& codec, const Piece& piece, std::span<const float> read,
+                     const Analysis* analysis, ValueReport& values);
+  void encode_rows1(const PlannedWeight& planned, std::uint64_t begin, std::uint64_t end,
+                    const Analysis* analysis, ValueReport& values);
+  void encode_rows8(const PlannedWeight& planned, std::uint64_t begin, std::uint64_t end,
+                    const Analysis* analysis, ValueReport& values);
+  void encode_step(const PlannedWeight& planned, const Piece& step, const Analysis* analysis,
+                   ValueReport& values);
+  void encode_staged(const PlannedWeight& planned, const Piece& piece, const Analysis* analysis,
+                     ValueReport& values);
   void finish_windows(const PlannedWeight& planned);
   void store_analysis(const PlannedWeight& planned, const Analysis& analysis);
   Encoder* encoder_of(const Codec& codec);
   void move_bytes(const PlannedWeight& planned, std::uint64_t begin, std::uint64_t end);
+  void copy_rows8(const PlannedWeight& planned, std::uint64_t begin, std::uint64_t end);
+  void copy_columns(const PlannedWeight& planned, const RowBlocks& columns, std::uint64_t from,
+                    std::uint64_t row_bytes, std::uint64_t to);
   std::uint64_t share_bytes(const PlannedWeight& planned, std::uint64_t begin, std::uint64_t end);
 
-  PackTarget target_;
+  PackContext target_;
   SourceReader source_;
   Buffer<float> values_;
   Buffer<std::byte> windows_memory_;
   std::vector<std::uint64_t> places_;  ///< of windows in their memory
   std::vector<OutputWindow> windows_;  ///< by component
   std::vector<std::span<std::byte>> out_;
+  Buffer<std::byte> stage_memory_;  ///< rows1 of what is stored in another order
+  std::vector<std::span<std::byte>> stage_;
+  std::vector<std::span<std::byte>> stage_left_;
   std::vector<std::pair<const Codec*, std::unique_ptr<Encoder>>> encoders_;
   ChunkDigests copied_;
+  UnitTime* time_ = nullptr;
 };
 
 }  // namespace synps

@@ -9,6 +9,8 @@
 #include "shard_plan.h"
 #include "synps/checkpoint_findings.h"
 #include "synps/error.h"
+#include "synps/memory_plan.h"
+#include "synps/pack_source.h"
 
 namespace synps {
 namespace {
@@ -62,11 +64,14 @@ std::vector<ValueScheme> value_schemes(const Policy& policy) {
 /// Plans weights one by one.
 class Planner {
  public:
-  Planner(const Checkpoint& checkpoint, const Policy& policy, OutputKind output)
+  Planner(const Checkpoint& checkpoint, const Policy& policy, const PlanOptions& options)
       : checkpoint_(checkpoint), codecs_(policy.codecs()) {
     contents_.metadata = checkpoint.metadata();
     contents_.values = value_schemes(policy);
-    if (output == OutputKind::gguf) plan_.gguf.emplace();
+    if (options.output == OutputKind::gguf)
+      plan_.gguf.emplace();  // has one order, whatever kernels want
+    else
+      target_ = &options.target;
   }
 
   /// Whether the source's bytes are stored as they are.
@@ -86,6 +91,8 @@ class Planner {
 
   const Checkpoint& checkpoint_;
   const CodecRegistry& codecs_;
+  const PackTargets no_target_{};
+  const PackTargets* target_ = &no_target_;
   ArtifactContents contents_;
   Plan plan_;
   NotCarriedList not_carried_;  ///< by a GGUF output
@@ -169,8 +176,11 @@ void Planner::add(std::size_t index, const WeightResolution& resolution) {
                                tensor.scale->form, !unchanged};
   if (!dtype_is_float(stored.weight.dtype)) stored.compute.clear();  // rows of bytes
   stored.lossless = planned.lossless;
-  stored.form = resolve_packed_form(resolution.form, !unchanged, stored.codec.id(),
-                                    empty ? Compression::none : resolution.form.compress.method);
+  const PackSource source = pack_source(codecs_, weight_facts(tensor), resolution);
+  stored.form = resolve_packed_form(resolution.form, source, target_->of(resolution.device)).form;
+  for (StoredComponent& component : stored.components) component.order = stored.form.order;
+  if (unchanged && stored.form.order != Order::rows1)
+    planned.block_bytes = source_codec(codecs_, weight_facts(tensor))->block_bytes(0);
 
   if (plan_.gguf) add_for_gguf(planned, tensor, resolution);
   plan_.source_bytes += planned.source_bytes;
@@ -183,9 +193,9 @@ void Planner::add(std::size_t index, const WeightResolution& resolution) {
 std::vector<WeightResolution> resolve(const Checkpoint& checkpoint, const Policy& policy,
                                       const PlanOptions& options) {
   std::vector<Problem> of_policy;
-  std::vector<WeightResolution> resolutions =
-      policy.resolve(weight_facts(checkpoint),
-                     {options.allow_unmatched, options.compress, options.output}, of_policy);
+  std::vector<WeightResolution> resolutions = policy.resolve(
+      weight_facts(checkpoint),
+      {options.allow_unmatched, options.compress, options.output, &options.target}, of_policy);
   std::vector<Problem> problems = faults_left(checkpoint, resolutions);
   for (Problem& problem : of_policy) problems.push_back(std::move(problem));
   if (!problems.empty()) throw Error(std::move(problems));
@@ -233,26 +243,15 @@ Plan Planner::finish_artifact() {
     const StoredWeight& stored = plan_.stored(planned);
     for (const StoredComponent& component : stored.components)
       planned.bytes += component.stored_bytes;
-    const LoadedBytes loaded = loaded_bytes(stored);
+    const WeightMemory loaded = memory_of(stored, as_packed(stored));
     plan_.resident_bytes += loaded.resident;
     plan_.mapped_bytes += loaded.mapped;
-    plan_.conversion_bytes += loaded.inflated;
+    plan_.conversion_bytes += loaded.conversion;
   }
   return std::move(plan_);
 }
 
 }  // namespace
-
-LoadedBytes loaded_bytes(const StoredWeight& weight) noexcept {
-  LoadedBytes bytes;
-  for (const StoredComponent& stored : weight.components) {
-    if (stored.compressed()) bytes.inflated += stored.component.bytes;
-    // Sizes of an index that is not to be trusted may wrap here; nothing relies on the sums.
-    (weight.form.residency == Residency::heap ? bytes.resident : bytes.mapped) +=
-        stored.compressed() ? stored.component.bytes : stored.stored_bytes;
-  }
-  return bytes;
-}
 
 std::optional<FoldedScale> folded_scale(const Checkpoint& checkpoint, const SourceTensor& tensor,
                                         const CodecRegistry& codecs) {
@@ -300,7 +299,7 @@ Plan make_plan(const Checkpoint& checkpoint, const Policy& policy, const PlanOpt
   check_output_kind(checkpoint, options.output);
   std::vector<WeightResolution> resolutions = resolve(checkpoint, policy, options);
   std::vector<Problem> warnings = scale_warnings(checkpoint, resolutions);
-  Planner planner(checkpoint, policy, options.output);
+  Planner planner(checkpoint, policy, options);
   for (std::size_t i = 0; i < resolutions.size(); ++i) {
     const auto weight = checkpoint.tensors()[i].scale_of;
     if (!weight || planner.keeps(*weight, resolutions[*weight])) planner.add(i, resolutions[i]);

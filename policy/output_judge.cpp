@@ -25,6 +25,36 @@ std::vector<std::string> formats_for_gguf(const CodecRegistry& codecs) {
   return names;
 }
 
+const KeyDecision* decision_on(const SetResolution& set, std::string_view key) {
+  const auto& decisions = set.common.decisions;
+  const auto found = std::find_if(decisions.begin(), decisions.end(),
+                                  [&](const KeyDecision& each) { return each.key == key; });
+  return found == decisions.end() ? nullptr : found;
+}
+
+std::optional<WeightFault> compression_fault(const SetResolution& set) {
+  const KeyDecision* compress = decision_on(set, "form.compress");
+  if (compress == nullptr) return std::nullopt;
+  WeightFault fault{compress->place, {.what = "GGUF holds no compressed weights"}};
+  fault.problem.field = "form.compress";
+  fault.problem.found = fmt::format("compress = \"{}\"{}", compress->value,
+                                    compress->given ? " by the command line (--compress)" : "");
+  fault.problem.hint =
+      "set compress = \"none\" for these weights; a file that extends this one can, for GGUF alone";
+  return fault;
+}
+
+std::optional<WeightFault> order_fault_of_gguf(const SetResolution& set) {
+  const KeyDecision* order = decision_on(set, "form.order");
+  if (order == nullptr) return std::nullopt;
+  WeightFault fault{order->place, {.what = "GGUF holds rows one after the other alone"}};
+  fault.problem.field = "form.order";
+  fault.problem.found = "order = \"kernel_feed\"";
+  fault.problem.hint =
+      "set order = \"auto\" for these weights; a file that extends this one can, for GGUF alone";
+  return fault;
+}
+
 }  // namespace
 
 std::optional<WeightFault> format_fault(const std::string& format, SourcePlace place,
@@ -41,20 +71,11 @@ std::optional<WeightFault> format_fault(const std::string& format, SourcePlace p
 
 std::optional<WeightFault> form_fault(const SetResolution& set, OutputKind output,
                                       const WeightResolution& weight) {
-  if (output != OutputKind::gguf || weight.form.compress.method == Compression::none)
-    return std::nullopt;
-  const auto& decisions = set.common.decisions;
-  const auto compress =
-      std::find_if(decisions.begin(), decisions.end(),
-                   [](const KeyDecision& each) { return each.key == "form.compress"; });
-  if (compress == decisions.end()) return std::nullopt;
-  WeightFault fault{compress->place, {.what = "GGUF holds no compressed weights"}};
-  fault.problem.field = "form.compress";
-  fault.problem.found = fmt::format("compress = \"{}\"{}", compress->value,
-                                    compress->given ? " by the command line (--compress)" : "");
-  fault.problem.hint =
-      "set compress = \"none\" for these weights; a file that extends this one can, for GGUF alone";
-  return fault;
+  if (output != OutputKind::gguf) return std::nullopt;
+  if (weight.form.compress.method != Compression::none) return compression_fault(set);
+  if (weight.form.order == OrderRequest::kernel_feed && weight.needs_scheme)
+    return order_fault_of_gguf(set);
+  return std::nullopt;
 }
 
 std::string type_warning(const WeightFacts& facts, OutputKind output, const CodecRegistry& codecs,

@@ -70,6 +70,27 @@ const std::vector<PolicyGroup>& Policy::groups() const noexcept {
 const std::vector<PolicyPackage>& Policy::packages() const noexcept {
   return impl_->document.packages;
 }
+const std::vector<PolicyProfile>& Policy::profiles() const noexcept {
+  return impl_->document.profiles;
+}
+std::optional<Profile> Policy::profile(std::string_view name) const {
+  for (const PolicyProfile& own : profiles())
+    if (own.profile.name == name) return own.profile;
+  return builtin_profile(name);
+}
+std::optional<PolicyDevice> Policy::device(std::string_view name) const {
+  const auto at = impl_->document.devices.find(name);
+  if (at != impl_->document.devices.end())
+    return PolicyDevice{at->first, at->second.target, profile(at->second.profile),
+                        at->second.place};
+  if (name == "local") return PolicyDevice{"local"};
+  return std::nullopt;
+}
+std::vector<PolicyDevice> Policy::devices() const {
+  std::vector<PolicyDevice> found;
+  for (const auto& [name, entry] : impl_->document.devices) found.push_back(*device(name));
+  return found;
+}
 const std::vector<std::string>& Policy::source_formats() const noexcept {
   return impl_->document.source_formats;
 }
@@ -115,7 +136,8 @@ WeightResolution Policy::explain(std::string_view path, const ExplainRequest& re
   WeightResolution result;
   if (request.facts == nullptr) {
     assume(set, document, request.output, result);
-  } else if (const auto fault = judge(*request.facts, set, document, request.output, result)) {
+  } else if (const auto fault =
+                 judge(*request.facts, set, document, {request.output, request.target}, result)) {
     ProblemList found(document.files);
     found.add(fault->place, fault->problem);
     result.warning = to_string(found.take().front());

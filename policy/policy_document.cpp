@@ -33,6 +33,7 @@ struct TableLimit {
 constexpr TableLimit kTableLimits[] = {
     {"policies", kMaxPolicies, "one pattern can stand for many paths: \"model.layers.*.mlp\""},
     {"groups", kMaxGroups, "one group stands for every layer: \"model.layers.*.{q,k,v}_proj\""},
+    {"profiles", kMaxProfiles, "a device has one profile"},
     {"packages", kMaxPackages, "one package can export many codecs"},
 };
 
@@ -182,11 +183,12 @@ void read_files(const PolicySources& sources, bool packages_missing, PolicyDocum
     const auto number = static_cast<std::uint32_t>(i);
     problems.set_source(number);
     PolicyFileContext context{number, document.codecs.get(), {}, packages_missing};
-    for (const auto& [name, place] : document.devices) context.devices.insert(name);
+    for (const auto& [name, device] : document.devices) context.devices.insert(name);
     PolicyFile file = read_policy_file(*sources.files[i], context, problems);
     // By itself: a file that extends this one could replace one of the two.
     for (const FileEntry& each : file.entries) check_schemes(each.entry, false, problems);
     merge_into(document, std::move(file));
+    check_profiles(document.profile_entries, document.devices, number, problems);
   }
   problems.set_source(0);
   for (PolicyEntry& entry : document.entries) {
@@ -231,6 +233,7 @@ ParsedPolicy parse_policy(std::string text, const std::string& file, const Codec
   document.codecs = registry;
   read_files(sources, !complete, document, problems);
   declare(document);
+  if (problems.empty()) document.profiles = resolve_profiles(document.profile_entries);
   if (problems.empty() && sources.problems.empty()) check_value_policies(document, problems);
   parsed.problems = problems.take();
   // A base that cannot be had is named first: others may follow from it.

@@ -1,12 +1,12 @@
 #pragma once
 
 #include <cstddef>
-#include <map>
 #include <memory>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "profile_entries.h"
 #include "synps/policy.h"
 
 namespace synps {
@@ -19,7 +19,9 @@ struct PolicyDocument {
   std::vector<PolicyPackage> packages;            ///< by name
   std::vector<std::string> source_formats;        ///< [myelin].formats, each once
   std::vector<SourcePlace> source_format_places;  ///< of each
-  std::map<std::string, SourcePlace> devices;     ///< declared ones, by name
+  DeviceEntries devices;                          ///< declared ones
+  ProfileEntries profile_entries;                 ///< own ones
+  std::vector<PolicyProfile> profiles;            ///< by name, with what they extend
   /// Source encodings that the files name: those of [myelin].formats, of every scheme's and
   /// fallback's codec, and f32.
   std::set<std::string, std::less<>> declared;
@@ -31,6 +33,7 @@ struct PolicyDocument {
 inline constexpr std::size_t kMaxPolicies = 10'000;
 inline constexpr std::size_t kMaxGroups = 1'000;
 inline constexpr std::size_t kMaxPackages = 1'000;
+inline constexpr std::size_t kMaxProfiles = 1'000;
 
 /// "line 12", or, where there are several files, "line 12 of base.toml". Escaped for display.
 std::string line_text(const PolicyDocument& document, const SourcePlace& place);

@@ -50,7 +50,8 @@ class FileReader {
       : root_(source.root), lines_(source.lines), context_(context), problems_(problems) {}
 
   PolicyFile read() {
-    read_devices();
+    file_.devices = read_devices(root_, problems_);
+    file_.profiles = read_profiles(root_, problems_);
     read_source_formats();
     read_policies();
     file_.groups = read_groups(root_, lines_, problems_);
@@ -59,18 +60,6 @@ class FileReader {
   }
 
  private:
-  void read_devices() {
-    const toml::table* devices = find_table(root_, "devices");
-    if (devices == nullptr) return;
-    for (const auto& [key, value] : *devices) {
-      file_.devices.emplace(key.str(), place_of(key.source()));
-      if (key.str() == kLocal)
-        problems_.add(place_of(key.source()), {.what = "device `local` is built in",
-                                               .field = "devices.local",
-                                               .hint = "give this device another name"});
-    }
-  }
-
   void read_source_formats() {
     const toml::table* myelin = find_table(root_, "myelin");
     if (myelin == nullptr) return;
@@ -154,7 +143,7 @@ class FileReader {
     Problem problem{
         .what = "unknown device", .field = field_ + ".backend.device", .found = quote(found->text)};
     std::vector<std::string> known(context_.devices.begin(), context_.devices.end());
-    for (const auto& [name, place] : file_.devices) known.push_back(name);
+    for (const auto& [name, device] : file_.devices) known.push_back(name);
     known.emplace_back(kLocal);
     if (const auto near = nearest(found->text, known))
       problem.hint = fmt::format("did you mean `{}`?", *near);
@@ -232,7 +221,14 @@ class FileReader {
       put(group.paths_place);
     }
     for (SourcePlace& place : file_.source_format_places) put(place);
-    for (auto& [name, place] : file_.devices) put(place);
+    for (auto& [name, device] : file_.devices) {
+      put(device.place);
+      put(device.profile_place);
+    }
+    for (auto& [name, profile] : file_.profiles) {
+      put(profile.place);
+      put(profile.extends_place);
+    }
   }
 
   const toml::table& root_;

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -8,6 +7,7 @@
 
 #include "policy_sources.h"
 #include "problem_list.h"
+#include "profile_entries.h"
 #include "synps/policy.h"
 
 namespace synps {
@@ -24,7 +24,8 @@ struct PolicyFile {
   std::vector<PolicyGroup> groups;
   std::vector<std::string> source_formats;        ///< each once
   std::vector<SourcePlace> source_format_places;  ///< of each
-  std::map<std::string, SourcePlace> devices;     ///< by name
+  DeviceEntries devices;
+  ProfileEntries profiles;
 };
 
 /// What reading a file needs to know besides it.

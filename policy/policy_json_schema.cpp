@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "synps/byte_size.h"
 #include "synps/json_writer.h"
 #include "synps/policy_json_schema.h"
 
@@ -96,6 +97,10 @@ class SchemaWriter {
         return text_members(key);
       case KeyType::boolean:
         return member("type", "boolean");
+      case KeyType::byte_size:
+        json_.key("type").begin_array().string("integer").string("string").end_array();
+        json_.key("minimum").integer(0);
+        return member("pattern", "^[0-9]+( ?([KkMmGgTt][Ii]?)?[Bb])?$");
       case KeyType::text_list:
         member("type", "array");
         if (key.not_empty) json_.key("minItems").integer(1);
@@ -156,6 +161,8 @@ class SchemaWriter {
     json_.key("default");
     if (key.type == KeyType::boolean)
       json_.boolean(key.inferred == "true");
+    else if (key.type == KeyType::byte_size)
+      json_.integer(*parse_byte_size(key.inferred));
     else if (key.type == KeyType::text_list)
       text_list(key.inferred);
     else

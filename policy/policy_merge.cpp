@@ -85,7 +85,8 @@ void merge_into(PolicyDocument& document, PolicyFile file) {
     document.source_formats.push_back(std::move(file.source_formats[i]));
     document.source_format_places.push_back(file.source_format_places[i]);
   }
-  for (auto& [name, place] : file.devices) document.devices[name] = place;
+  for (auto& [name, device] : file.devices) document.devices[name] = std::move(device);
+  for (auto& [name, profile] : file.profiles) document.profile_entries[name] = std::move(profile);
 }
 
 }  // namespace synps

@@ -11,16 +11,14 @@ constexpr std::array kScopes{Choice{"any"}, Choice{"constant"}, Choice{"input"},
 constexpr std::array kLifetimes{Choice{"any"}, Choice{"immutable"}, Choice{"invocation"},
                                 Choice{"session"}};
 constexpr std::array kUpdates{Choice{"none"}, Choice{"whole"}, Choice{"region"}};
-constexpr std::array kOrders{
-    Choice{"auto"}, Choice{"as_stored"},
-    Choice{"kernel_feed", "orders made for kernels come with a later version"}};
+constexpr std::array kOrders{Choice{"auto"}, Choice{"as_stored"}, Choice{"kernel_feed"}};
+constexpr std::array kPlaces{Choice{"heap"}, Choice{"mapped"}};
 constexpr std::array kResidencies{Choice{"auto"}, Choice{"heap"}, Choice{"mapped"}};
 constexpr std::array kOrientations{Choice{"out_in"}, Choice{"in_out"}};
 constexpr std::array kCompressions{Choice{"none"}, Choice{"zstd"}, Choice{"zstd:LEVEL"}};
 constexpr std::array kSames{Choice{"device"}, Choice{"dtype"}, Choice{"form"}, Choice{"format"}};
-constexpr std::string_view kNoTarget = "targets other than cpu come with a later version";
-constexpr std::array kTargets{Choice{"cpu"}, Choice{"cpu-avx2", kNoTarget},
-                              Choice{"cpu-neon", kNoTarget}, Choice{"native", kNoTarget}};
+constexpr std::array kTargets{Choice{"cpu"}, Choice{"cpu-portable"}, Choice{"cpu-avx2"},
+                              Choice{"cpu-neon"}, Choice{"native"}};
 
 constexpr std::array kSchema{
     KeySpec{.section = Section::root,
@@ -53,9 +51,9 @@ constexpr std::array kSchema{
             .doc = "weights that must resolve alike"},
     KeySpec{.section = Section::root,
             .name = "profiles",
-            .type = KeyType::table,
-            .not_yet = "device profiles come with a later version",
-            .doc = "what target devices afford"},
+            .type = KeyType::named,
+            .inner = Section::profile,
+            .doc = "what devices afford, besides the built-in desktop, native, edge, mobile_2gb"},
 
     KeySpec{.section = Section::myelin,
             .name = "formats",
@@ -150,8 +148,31 @@ constexpr std::array kSchema{
             .doc = "whose kernels the stored bytes must feed"},
     KeySpec{.section = Section::device,
             .name = "profile",
-            .not_yet = "device profiles come with a later version",
-            .doc = "what the device affords"},
+            .doc = "what the device affords: a built-in profile, or a name of [profiles.NAME]"},
+
+    KeySpec{.section = Section::profile,
+            .name = "extends",
+            .doc = "a profile that holds where this one says nothing"},
+    KeySpec{.section = Section::profile,
+            .name = "memory",
+            .type = KeyType::byte_size,
+            .inferred = "what the machine that loads has available",
+            .doc = "memory of the device, in bytes"},
+    KeySpec{.section = Section::profile,
+            .name = "reserve",
+            .type = KeyType::byte_size,
+            .inferred = "0",
+            .doc = "bytes that are left to everything else"},
+    KeySpec{.section = Section::profile,
+            .name = "residency",
+            .choices = kPlaces,
+            .inferred = "heap",
+            .doc = "where weights are for which neither policy nor caller says it"},
+    KeySpec{.section = Section::profile,
+            .name = "strict",
+            .type = KeyType::boolean,
+            .inferred = "false",
+            .doc = "conversions at load that raise resident bytes are refused"},
 
     KeySpec{.section = Section::package,
             .name = "path",
@@ -218,6 +239,8 @@ std::string_view section_header(Section section) noexcept {
       return "[packages.NAME]";
     case Section::group:
       return "[groups.NAME]";
+    case Section::profile:
+      return "[profiles.NAME]";
   }
   return "";
 }
@@ -228,6 +251,8 @@ std::string_view type_wanted(KeyType type) noexcept {
       return "a string";
     case KeyType::boolean:
       return "a boolean";
+    case KeyType::byte_size:
+      return "an integer, or a string such as \"700MiB\"";
     case KeyType::text_list:
       return "an array of strings";
     case KeyType::table:

@@ -17,11 +17,13 @@ enum class Section : std::uint8_t {
   device,
   package,
   group,
+  profile,
 };
 
 enum class KeyType : std::uint8_t {
   text,
   boolean,
+  byte_size,  ///< an integer, or a string such as "700MiB"
   text_list,
   table,       ///< one table, of section `inner`
   table_list,  ///< [[…]]: an array of tables, each of section `inner`

@@ -283,16 +283,18 @@ void warn_of_unused_names(const PolicyDocument& document, ProblemList& warnings)
                   .field = fmt::format("packages.{}", toml_key_for_display(package.name)),
                   .hint = "remove it, or name one of its codecs as a format"});
   }
-  for (const auto& [name, place] : document.devices) {
-    const bool used = std::any_of(
-        document.entries.begin(), document.entries.end(), [&](const PolicyEntry& entry) {
-          const PolicyKey* device = find_policy_key(entry, "backend.device");
-          return device != nullptr && device->value == name;
-        });
-    if (place.source != 0 || used) continue;
-    warnings.add(place, {.what = "no policy names this device",
-                         .field = fmt::format("devices.{}", toml_key_for_display(name)),
-                         .hint = "remove it, or name it under [policies.\"PATTERN\".backend]"});
+  for (const auto& [name, entry] : document.devices) {
+    const bool used = std::any_of(document.entries.begin(), document.entries.end(),
+                                  [&, wanted = &name](const PolicyEntry& each) {
+                                    const PolicyKey* device =
+                                        find_policy_key(each, "backend.device");
+                                    return device != nullptr && device->value == *wanted;
+                                  });
+    if (entry.place.source != 0 || used) continue;
+    warnings.add(entry.place,
+                 {.what = "no policy names this device",
+                  .field = fmt::format("devices.{}", toml_key_for_display(name)),
+                  .hint = "remove it, or name it under [policies.\"PATTERN\".backend]"});
   }
 }
 

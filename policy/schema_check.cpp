@@ -180,6 +180,8 @@ class SchemaCheck {
       case KeyType::boolean:
         if (!value.is_boolean()) wrong_type(spec.type, value, field);
         return;
+      case KeyType::byte_size:
+        return byte_size(value, field);
       case KeyType::text_list:
         return text_list(spec, value, field);
       case KeyType::table:
@@ -195,9 +197,11 @@ class SchemaCheck {
 
   void text(const KeySpec& spec, const toml::node& value, const std::string& field) {
     const auto* string = value.as_string();
-    if (string == nullptr && spec.name == "extends" && value.is_array())
+    if (string == nullptr && spec.name == "extends" && value.is_array()) {
+      const std::string_view what = spec.section == Section::root ? "file" : "profile";
       return wrong_type(KeyType::text, value, field,
-                        "one file is extended; that file may extend another");
+                        fmt::format("one {0} is extended; that {0} may extend another", what));
+    }
     if (string == nullptr) return wrong_type(KeyType::text, value, field);
     if (spec.choices.empty()) return;
     const Choice* choice = find_choice(spec, string->get());
@@ -217,6 +221,19 @@ class SchemaCheck {
         problem.hint = fmt::format("did you mean `{}`?", *near);
     }
     problems_.add(place_of(value.source()), std::move(problem));
+  }
+
+  void byte_size(const toml::node& value, const std::string& field) {
+    if (!value.is_integer() && !value.is_string())
+      return wrong_type(KeyType::byte_size, value, field);
+    if (byte_size_of(value)) return;
+    const auto* text = value.as_string();
+    problems_.add(place_of(value.source()),
+                  {.what = "not a size in bytes",
+                   .field = field,
+                   .found = text != nullptr ? quote(text->get())
+                                            : fmt::format("{}", value.as_integer()->get()),
+                   .want = "a whole number, or one with a unit: \"700MiB\", \"2GB\""});
   }
 
   void level(const std::string& value, SourcePlace place, const std::string& field) {

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "problem_list.h"
+#include "synps/byte_size.h"
 
 namespace synps {
 namespace {
@@ -160,6 +161,13 @@ toml::table read_toml(std::string_view text, const TomlText& lines, const std::s
 
 SourcePlace place_of(const toml::source_region& region) noexcept {
   return {region.begin.line, region.begin.column};
+}
+
+std::optional<std::uint64_t> byte_size_of(const toml::node& node) noexcept {
+  if (const auto* text = node.as_string()) return parse_byte_size(text->get());
+  const auto* number = node.as_integer();
+  if (number == nullptr || number->get() < 0) return std::nullopt;
+  return static_cast<std::uint64_t>(number->get());
 }
 
 std::string_view type_found(const toml::node& node) noexcept {

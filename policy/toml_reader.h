@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -15,6 +17,9 @@ toml::table read_toml(std::string_view text, const TomlText& lines, const std::s
 
 /// Where a key or a value starts.
 SourcePlace place_of(const toml::source_region& region) noexcept;
+
+/// Bytes: an integer that is not below 0, or a string such as "700MiB" (byte_size.h).
+std::optional<std::uint64_t> byte_size_of(const toml::node& node) noexcept;
 
 /// "an integer", "an array of tables": what a value is.
 std::string_view type_found(const toml::node& node) noexcept;

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "format_names.h"
+#include "order_judge.h"
 #include "output_judge.h"
 #include "toml_text.h"
 
@@ -175,8 +176,9 @@ const Codec* source_codec(const CodecRegistry& codecs, const WeightFacts& facts)
 }
 
 std::optional<WeightFault> judge(const WeightFacts& facts, const SetResolution& set,
-                                 const PolicyDocument& document, OutputKind output,
+                                 const PolicyDocument& document, const Packing& packing,
                                  WeightResolution& out) {
+  const OutputKind output = packing.output;
   const CodecRegistry& codecs = *document.codecs;
   out = set.common;
   out.told_to_keep = set.scheme != nullptr && set.scheme->scheme.format == kKeep;
@@ -198,7 +200,9 @@ std::optional<WeightFault> judge(const WeightFacts& facts, const SetResolution& 
   if (out.codec != nullptr)
     if (auto fault = check_source(facts, set.scheme->place, document, codecs, out)) return fault;
   add_warning(type_warning(facts, output, codecs, out), out);
-  return check_form(set, document, output, out);
+  if (auto fault = check_form(set, document, output, out)) return fault;
+  if (packing.target == nullptr || output != OutputKind::artifact) return std::nullopt;
+  return order_fault(facts, set, codecs, packing.target->of(out.device), out);
 }
 
 void assume(const SetResolution& set, const PolicyDocument& document, OutputKind output,

@@ -65,8 +65,8 @@ Resolution resolve_weights(const PolicyDocument& document, const PolicyCoverage&
     use.by_faulty = use.by_faulty || weights[i].only_kept;
     for (const Ambiguity& ambiguity : use.resolution.ambiguities)
       if (concerns(ambiguity.key, is_float)) report.add(ambiguity, weight.path);
-    const auto fault =
-        judge(weights[i], use.resolution, document, options.output, result.weights[i]);
+    const auto fault = judge(weights[i], use.resolution, document, {options.output, options.target},
+                             result.weights[i]);
     if (fault) report.add(*fault, weight.path);
   }
   if (!options.allow_unmatched)

@@ -72,11 +72,6 @@ def faults_of_the_text():
     )
     yield Bad("unknown value", ROOT + '[policies."*"]\ndtype = "f23"\n', 'dtype = "f23"')
     yield Bad(
-        "not yet available",
-        ROOT + '[policies."*".form]\norder = "kernel_feed"\n',
-        'order = "kernel_feed"',
-    )
-    yield Bad(
         "unknown compression level",
         ROOT + '[policies."*".form]\ncompress = "zstd:22"\n',
         'compress = "zstd:22"',
@@ -91,6 +86,19 @@ def faults_of_the_text():
         "device `local` is built in",
         ROOT + '[devices.local]\ntarget = "cpu"\n',
         "[devices.local]",
+    )
+    yield Bad(
+        "unknown profile", ROOT + '[devices.a]\nprofile = "egde"\n', 'profile = "egde"'
+    )
+    yield Bad("profile `edge` is built in", ROOT + "[profiles.edge]\n", "[profiles.edge]")
+    yield Bad("a profile without a name", ROOT + '[profiles.""]\n', '[profiles.""]')
+    yield Bad(
+        "profiles that extend one another in a circle",
+        ROOT + '[profiles.a]\nextends = "a"\n',
+        'extends = "a"',
+    )
+    yield Bad(
+        "not a size in bytes", ROOT + '[profiles.a]\nreserve = "7M"\n', 'reserve = "7M"'
     )
     yield Bad("a key is missing", ROOT + scheme("a", volatile=True), "[[policies.'a'.schemes]]")
     yield Bad(

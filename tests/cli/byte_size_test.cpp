@@ -29,6 +29,8 @@ TEST_CASE("what is no size") {
   CHECK(byte_size_fault("1KiB").empty());
   CHECK(byte_size_fault("0") == "'0' is not a size above 0, such as 500000000, 512MiB or 2GB");
   CHECK_FALSE(byte_size_fault("1M").empty());
+  CHECK(byte_count_fault("0").empty());
+  CHECK(byte_count_fault("1M") == "'1M' is not a size, such as 500000000, 512MiB or 2GB");
 }
 
 }  // namespace synps::cli

@@ -32,7 +32,7 @@ except ImportError:
     sys.exit(1 if os.environ.get("SYNPS_REQUIRE_NETWORK") else SKIPPED)
 
 # What the parser says of the faults that a schema can find.
-SCHEMA_FAULTS = ("unknown key", "unknown value", "wrong type", "not yet available", "a key is missing",
+SCHEMA_FAULTS = ("unknown key", "unknown value", "wrong type", "a key is missing", "not a size in bytes",
                  "unknown compression level")
 
 # (what is wrong, file): the schema and the parser refuse each.
@@ -46,8 +46,12 @@ BAD = [
     ("an unknown scope", '[[policies."*".schemes]]\nformat = "f16"\nscope = "weights"\n'),
     ("a boolean as text", '[policies."*"]\noptional = "true"\n'),
     ("an unknown dtype", '[policies."*"]\ndtype = "f8"\n'),
-    ("a value that is not yet available", '[policies."*".form]\norder = "kernel_feed"\n'),
-    ("a key that is not yet available", "[profiles]\n"),
+    ("an unknown key of a profile", "[profiles.a]\nreserved = 1\n"),
+    ("a profile that is text", '[profiles]\na = "edge"\n'),
+    ("a size below 0", "[profiles.a]\nreserve = -1\n"),
+    ("a size with another unit", '[profiles.a]\nmemory = "2G"\n'),
+    ("a size that is a boolean", "[profiles.a]\nmemory = true\n"),
+    ("a residency that leaves it open", '[profiles.a]\nresidency = "auto"\n'),
     ("an unknown compression", '[policies."*".form]\ncompress = "gzip"\n'),
     *((f"the compression level {level!r}", f'[policies."*".form]\ncompress = "zstd:{level}"\n')
       for level in ("", "0", "-1", "03", "20", "22", "190", "3 ", "x")),

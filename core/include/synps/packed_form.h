@@ -1,9 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "synps/form.h"
 #include "synps/kernel.h"
@@ -16,6 +19,26 @@ struct PackTarget {
   Capabilities capabilities{};
   std::optional<Profile> profile{};
   std::string name{};  ///< for people: "cpu-avx2"; "" for a target that has none
+};
+
+/// What weights are packed for, by their device.
+class PackTargets {
+ public:
+  PackTargets() = default;
+  /// All devices alike.
+  PackTargets(PackTarget all) : all_(std::move(all)) {}  // NOLINT(google-explicit-constructor)
+
+  void set(const std::string& device, PackTarget target) {
+    devices_.insert_or_assign(device, std::move(target));
+  }
+  const PackTarget& of(std::string_view device) const noexcept {
+    const auto at = devices_.find(device);
+    return at == devices_.end() ? all_ : at->second;
+  }
+
+ private:
+  PackTarget all_;
+  std::map<std::string, PackTarget, std::less<>> devices_;  // those that differ
 };
 
 /// What packing can make of a weight.

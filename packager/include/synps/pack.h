@@ -9,6 +9,7 @@
 
 #include "synps/codec.h"
 #include "synps/plan.h"
+#include "synps/trace.h"
 
 namespace synps {
 
@@ -31,6 +32,9 @@ struct PackOptions {
   std::uint64_t max_memory = 0;
   ProgressCallback progress;
   std::vector<FileIdentity> protected_files;  ///< more inputs that must not be overwritten
+  /// Hears of every conversion of a weight, when its file has all of them: the events are those of
+  /// planned_conversions().
+  TraceSink* trace = nullptr;
 };
 
 /// What pack met in the values of a weight.

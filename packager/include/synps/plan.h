@@ -11,6 +11,7 @@
 #include "synps/gguf_plan.h"
 #include "synps/gguf_types.h"
 #include "synps/output_kind.h"
+#include "synps/packed_form.h"
 #include "synps/policy.h"
 
 namespace synps {
@@ -34,7 +35,8 @@ struct PlannedWeight {
   const Codec* source_codec = nullptr;  ///< decodes the source; null when the bytes are copied
   const Codec* codec = nullptr;         ///< encodes; null when the bytes are copied
   const GgufType* gguf_type = nullptr;  ///< of the tensor in a GGUF output, else null
-  bool copied = false;                  ///< stored bytes are the source's bytes
+  bool copied = false;                  ///< stored bytes are the source's, in whichever order
+  std::uint64_t block_bytes = 0;       ///< of the blocks that copying puts in another order, else 0
   std::optional<FoldedScale> scale{};  ///< that its values are multiplied by, when they are encoded
   bool lossless = true;
   bool used_fallback = false;
@@ -63,7 +65,6 @@ struct Plan {
   std::uint64_t resident_bytes = 0;    ///< on the heap once loaded, as planned and inflated
   std::uint64_t mapped_bytes = 0;      ///< mapped from the file
   std::uint64_t conversion_bytes = 0;  ///< made by conversions at load: by inflating
-  bool fits = true;                    ///< within the budget, where one is given
   std::vector<Problem> warnings{};     ///< what is most likely wrong with the checkpoint
 
   /// The files, where there are several; `layout` is then that of one file, which is not written.
@@ -89,6 +90,7 @@ struct PlanOptions {
   OutputKind output = OutputKind::artifact;
   std::uint64_t max_shard_bytes = 0;  ///< of a file, above which there are several; 0: any
   std::string name = "model.synps";   ///< of the artifact's file: shards are called after it
+  PackTargets target{};               ///< whose kernels and profile decide what policies leave open
 };
 
 /// Throws Error(usage) when a checkpoint cannot become an output of this kind, whatever the policy
@@ -101,15 +103,6 @@ std::uint64_t gguf_alignment(const Checkpoint& checkpoint);
 /// Resolves every weight and lays the output out. Throws Error with all problems: those of code
 /// checkpoint, for tensors that must not be decoded (faults_left()), and then those of the policy.
 Plan make_plan(const Checkpoint& checkpoint, const Policy& policy, const PlanOptions& options = {});
-
-/// Bytes that loading a stored weight takes on the heap, in the file's mapping, and of them by
-/// inflating what is compressed.
-struct LoadedBytes {
-  std::uint64_t resident = 0;
-  std::uint64_t mapped = 0;
-  std::uint64_t inflated = 0;
-};
-LoadedBytes loaded_bytes(const StoredWeight& weight) noexcept;
 
 /// How a weight of a checkpoint looks to a policy, apart from what others say of it: whether it is
 /// a scale, or stands in a fault.

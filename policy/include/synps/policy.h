@@ -12,9 +12,12 @@
 #include "synps/codec_registry.h"
 #include "synps/error.h"
 #include "synps/form.h"
+#include "synps/kernel.h"
 #include "synps/os.h"
 #include "synps/output_kind.h"
+#include "synps/packed_form.h"
 #include "synps/path_pattern.h"
+#include "synps/profile.h"
 #include "synps/scheme.h"
 #include "synps/shared_list.h"
 #include "synps/weight.h"
@@ -84,6 +87,21 @@ struct PolicyPackage {
   std::string path;  ///< relative ones joined to the folder of the file that names them
   SourcePlace place;
   bool overridden = false;  ///< another of this name was given before the file was read
+};
+
+/// `[profiles.NAME]`, with what it extends.
+struct PolicyProfile {
+  Profile profile;
+  std::string extends;  ///< the profile that it names; "" for none
+  SourcePlace place;    ///< of the name
+};
+
+/// `[devices.NAME]`.
+struct PolicyDevice {
+  std::string name;
+  TargetRequest target = TargetRequest::cpu;  ///< whose kernels the stored bytes must feed
+  std::optional<Profile> profile{};           ///< none: what holds where the device has none
+  SourcePlace place{};                        ///< of the name
 };
 
 /// A weight as policy resolution sees it.
@@ -164,6 +182,8 @@ struct ResolveOptions {
   bool allow_unmatched = false;               ///< policies and groups may match no weight
   std::optional<CompressRequest> compress{};  ///< for weights for which no policy sets it
   OutputKind output = OutputKind::artifact;   ///< what it holds no format or form for is a problem
+  /// What an order that it cannot have is a problem for; null: any order can be had.
+  const PackTargets* target = nullptr;
 };
 
 /// Gives the codecs of a package; throws Error(package).
@@ -184,6 +204,7 @@ struct ExplainRequest {
   Lifetime lifetime = Lifetime::immutable;    ///< never `any`
   std::optional<CompressRequest> compress{};  ///< as in ResolveOptions
   OutputKind output = OutputKind::artifact;   ///< as in ResolveOptions
+  const PackTargets* target = nullptr;        ///< as in ResolveOptions
 };
 
 /// A scheme for values that are not constants, under the policy that has it.
@@ -216,6 +237,12 @@ class Policy {
   const std::vector<PolicyEntry>& entries() const noexcept;     ///< by place
   const std::vector<PolicyGroup>& groups() const noexcept;      ///< by place
   const std::vector<PolicyPackage>& packages() const noexcept;  ///< by name
+  const std::vector<PolicyProfile>& profiles() const noexcept;  ///< own ones, by name
+  /// The profile of that name, own or built in.
+  std::optional<Profile> profile(std::string_view name) const;
+  /// The device of that name; `local`, which is built in, has the target cpu and no profile.
+  std::optional<PolicyDevice> device(std::string_view name) const;
+  std::vector<PolicyDevice> devices() const;  ///< of the files, by name
   /// `[myelin].formats`: names of source encodings.
   const std::vector<std::string>& source_formats() const noexcept;
   /// Whether a source encoding counts as named: by `[myelin].formats`, as the dtype that the codec

@@ -92,7 +92,8 @@ TEST_CASE("events are the plan's conversions, for every codec, order, profile an
         options.trace = &trace;
         if (profiled) options.profile = profile;
         options.budget = std::uint64_t{1} << 40;
-        check_events(Artifact::open(file, options), trace.events());
+        const Artifact artifact = Artifact::open(file, options);
+        check_events(artifact, trace.events());
       }
 }
 
