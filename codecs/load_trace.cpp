@@ -4,15 +4,9 @@
 
 namespace synps {
 
-std::string form_text(const StoredWeight& weight, Order order, bool compressed) {
-  std::string text = weight.codec.is_keep() ? weight.source : weight.codec.id();
-  text += ' ';
-  text += to_string(order);
-  if (compressed) {
-    text += ' ';
-    text += to_string(Compression::zstd);
-  }
-  return text;
+std::string form_text(const StoredWeight& weight, Order order, Compression compression) {
+  return stored_form_text(weight.codec.is_keep() ? weight.source : weight.codec.id(), order,
+                          compression);
 }
 
 std::uint64_t stored_bytes(const StoredWeight& weight) noexcept {

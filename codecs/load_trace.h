@@ -36,8 +36,8 @@ class Stopwatch {
   bool on_;
 };
 
-/// A form of stored bytes, for traces: "q4_0:q4_0 rows1", with " zstd" where they are compressed.
-std::string form_text(const StoredWeight& weight, Order order, bool compressed);
+/// How events name a form of the weight's stored bytes.
+std::string form_text(const StoredWeight& weight, Order order, Compression compression);
 
 /// Bytes of a weight's components: in the file, frames or padding included, and as they are.
 std::uint64_t stored_bytes(const StoredWeight& weight) noexcept;

@@ -2,14 +2,15 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <utility>
 
 #include "artifact_codecs.h"
 #include "stored_rows.h"
 #include "synps/builtin_codecs.h"
 #include "synps/builtin_kernels.h"
+#include "synps/component_rows.h"
 #include "synps/error.h"
-#include "synps/row_order.h"
 #include "weight_loader.h"
 
 namespace synps {
@@ -93,7 +94,7 @@ void LoadedArtifact::find_volatile_pages() {
     }
   }
   std::sort(volatile_pages_.begin(), volatile_pages_.end(),
-            [](const auto& a, const auto& b) { return a.data() < b.data(); });
+            [](const auto& a, const auto& b) { return std::less<>()(a.data(), b.data()); });
   std::vector<std::span<const std::byte>> joined;
   for (const auto& bytes : volatile_pages_) {
     if (!joined.empty() && joined.back().data() + joined.back().size() == bytes.data())
@@ -134,19 +135,15 @@ std::span<const std::byte> LoadedArtifact::component(std::size_t i, std::size_t 
   return bytes;
 }
 
-/// In the order rows8 the bytes of a row lie among those of its group.
 void LoadedArtifact::check_rows(std::size_t i, std::size_t c, const RowBlocks& shape,
                                 RowRange rows) const {
-  std::uint64_t first = rows.first;
-  std::uint64_t end = rows.first + rows.count;
-  if (planned(i).decision.form.order == Order::rows8) {
-    first -= first % kOrderRows;
-    end = std::min(shape.rows, end + (kOrderRows - end % kOrderRows) % kOrderRows);
-  }
-  if (stored(i).components[c].component.per_weight)
+  if (stored(i).components[c].component.per_weight) {
     component(i, c);
-  else
-    check(i, c, first * shape.row_bytes, end * shape.row_bytes);
+    return;
+  }
+  const Order order = planned(i).decision.form.order;
+  const RowBytesRange bytes = bytes_of_rows(shape, order, rows.first, rows.count);
+  check(i, c, bytes.begin, bytes.end);
 }
 
 void LoadedArtifact::decode(std::size_t i, RowRange rows, std::span<float> out) const {

@@ -7,6 +7,7 @@
 
 #include "synps/checked.h"
 #include "synps/codec_package.h"
+#include "synps/component_rows.h"
 #include "synps/error.h"
 #include "synps/load_memory.h"
 
@@ -73,16 +74,14 @@ class RowDecoder {
 
 RowBlocks checked_rows(const Codec& codec, const StoredWeight& weight, std::size_t component) {
   const Component& stored = weight.components[component].component;
-  const Shape& shape = weight.weight.shape;
-  if (stored.per_weight) return {shape.rows(), 0, 0};
-  const RowBlocks blocks{shape.rows(), codec.row_bytes(component, shape.columns()),
-                         codec.block_bytes(component)};
-  const bool whole = blocks.block_bytes == 0 || blocks.row_bytes % blocks.block_bytes == 0;
-  if (whole && checked_mul(blocks.row_bytes, blocks.rows) == stored.bytes) return blocks;
-  throw_codec_fault(codec.info(), weight.weight.path,
-                    fmt::format("row_bytes contradicts the size of component {}", stored.name),
-                    fmt::format("{} bytes for {} elements", blocks.row_bytes, shape.columns()),
-                    fmt::format("{} bytes in all", stored.bytes));
+  if (stored.per_weight) return {weight.weight.shape.rows(), 0, 0};
+  const RowBlocks blocks = row_blocks(codec, weight, component);
+  if (checked_mul(blocks.row_bytes, blocks.rows) == stored.bytes) return blocks;
+  throw_codec_fault(
+      codec.info(), weight.weight.path,
+      fmt::format("row_bytes contradicts the size of component {}", stored.name),
+      fmt::format("{} bytes for {} elements", blocks.row_bytes, weight.weight.shape.columns()),
+      fmt::format("{} bytes in all", stored.bytes));
 }
 
 bool moves_blocks(const RowBlocks& shape) noexcept {

@@ -154,14 +154,15 @@ void WeightLoader::tell(const Job& job) const {
   const StoredWeight& weight = job.weight;
   const Order order = job.stored_order();
   const std::uint64_t bytes = true_bytes(weight);
-  const std::string plain = form_text(weight, order, false);
+  const std::string plain = form_text(weight, order, Compression::none);
   if (job.decision.inflates)
     tell_conversion(*trace_, weight, "inflate",
-                    {form_text(weight, order, true), stored_bytes(weight)}, {plain, bytes},
-                    job.inflating);
+                    {form_text(weight, order, Compression::zstd), stored_bytes(weight)},
+                    {plain, bytes}, job.inflating);
   if (job.decision.relays)
     tell_conversion(*trace_, weight, "relayout", {plain, bytes},
-                    {form_text(weight, job.decision.form.order, false), bytes}, job.converting);
+                    {form_text(weight, job.decision.form.order, Compression::none), bytes},
+                    job.converting);
   if (job.decision.dequantizes)
     tell_conversion(*trace_, weight, "dequantize", {plain, bytes},
                     {"f32", weight.weight.shape.elements() * sizeof(float)}, job.converting);

@@ -9,7 +9,7 @@ namespace synps {
 namespace {
 
 constexpr NameTable<FormReason, 11> kReasons{
-    {{{FormReason::not_multiplied, "as stored: it is no matrix of a codec, and no kernel reads it"},
+    {{{FormReason::not_multiplied, "as stored: nothing multiplies it"},
       {FormReason::asked_as_stored, "as stored: that is asked for"},
       {FormReason::asked_dequantized, "f32: that is asked for"},
       {FormReason::asked_kernel_feed, "relaid: the order that kernels want is asked for"},
@@ -147,15 +147,18 @@ FormDecision resolve_form(const StoredForm& stored, const LoadRequest& request,
 }
 
 FormDecision as_packed(const StoredWeight& weight) {
-  const StoredForm stored = stored_form(weight);
+  const bool compressed = is_compressed(weight);
   FormDecision decision;
-  decision.form.order = stored.order;
-  decision.form.orientation = stored.orientation;
+  decision.form.order = stored_order(weight);
+  decision.form.orientation = weight.form.orientation;
   decision.reason = FormReason::as_packed;
   decision.asked_residency = true;
-  decision.inflates = stored.compressed;
+  decision.inflates = compressed;
+  // That of a compressed weight is the heap whatever was asked for.
   decision.own_residency = weight.form.residency;
-  decision.form.residency = stored.compressed ? Residency::heap : weight.form.residency;
+  if (compressed && weight.asked.residency != ResidencyRequest::heap)
+    decision.own_residency = Residency::mapped;
+  decision.form.residency = compressed ? Residency::heap : weight.form.residency;
   return decision;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -132,10 +133,12 @@ inline std::vector<std::vector<std::byte>> encode_weight(const WeightToStore& fr
   return from.order == Order::rows8 ? as_rows8(from, codec, std::move(bytes)) : bytes;
 }
 
-/// Writes an artifact of these weights with core and codecs alone.
+/// Writes an artifact of these weights with core and codecs alone. `forge` may change the layout
+/// that it is written with.
 inline void build_artifact(const std::string& path, const std::vector<WeightToStore>& weights,
                            std::map<std::string, std::string> metadata = {},
-                           const CodecRegistry& codecs = builtin_registry()) {
+                           const CodecRegistry& codecs = builtin_registry(),
+                           const std::function<void(ArtifactLayout&)>& forge = {}) {
   ArtifactContents contents;
   contents.metadata = std::move(metadata);
   std::map<std::string, const WeightToStore*> by_path;
@@ -143,7 +146,11 @@ inline void build_artifact(const std::string& path, const std::vector<WeightToSt
     contents.weights.push_back(describe_weight(weight, codecs));
     by_path[weight.path] = &weight;
   }
-  const ArtifactLayout layout = lay_out(std::move(contents), CodecRowBytes(codecs));
+  ArtifactLayout layout = lay_out(std::move(contents), CodecRowBytes(codecs));
+  if (forge) {
+    forge(layout);
+    settle_sizes(layout);
+  }
   AtomicFile file(Os::posix(), path, {});
   ArtifactWriter writer(file, layout);
   for (std::size_t w = 0; w < layout.index.weights.size(); ++w) {

@@ -257,4 +257,32 @@ TEST_CASE("reads that fail or are short while weights are converted") {
       }
 }
 
+TEST_CASE("chunks that cut groups of rows are refused where weights are converted") {
+  TempDir dir;
+  WeightToStore weight = sample_weight(*builtin_registry().resolve("q8_0"), Shape{700, 4096}, 1);
+  weight.path = "w";
+  for (const bool rows : {true, false}) {
+    build_artifact(dir.file(rows ? "rows" : "bytes"), {weight}, {}, builtin_registry(),
+                   [rows](ArtifactLayout& layout) {
+                     StoredComponent& component = layout.index.weights[0].components[0];
+                     REQUIRE(component.chunks() == 3);
+                     if (rows)
+                       component.chunk_rows -= 4;
+                     else
+                       component.chunk_bytes -= 34;
+                     REQUIRE(component.chunks() == 3);
+                   });
+    for (const NamedKernels& each : sample_registries()) {
+      CAPTURE(each.name);
+      OpenOptions options = with(profiles::desktop(), std::uint64_t{1} << 40);
+      options.kernels = &each.kernels;
+      const bool converts = each.name == "rows8" || each.name == "dense" || each.name == "empty";
+      const Problem problem =
+          thrown_problem([&] { Artifact::open(dir.file(rows ? "rows" : "bytes"), options); });
+      CHECK((problem.code == ErrorCode::artifact) == converts);
+      if (converts) CHECK(problem.field == "w#blocks");
+    }
+  }
+}
+
 }  // namespace synps::testing
