@@ -30,7 +30,10 @@ UnpackedWeight plan_weight(const ArtifactReader& artifact, const StoredWeight& s
                            const CodecRegistry& codecs) {
   if (stored_as_source(stored)) return {&artifact, &stored, nullptr, nullptr};
   const Codec* codec = require_stored_codec(codecs, stored, artifact.path());
-  if (codec == nullptr) cannot_decode(artifact, stored, "nothing decodes this weight");
+  if (codec == nullptr) {
+    std::string fault = component_fault(stored, codec);
+    cannot_decode(artifact, stored, fault.empty() ? "nothing decodes this weight" : fault);
+  }
   require_components(artifact, stored, *codec);
   const DType source = stored.weight.dtype;
   const bool lossless = stored.lossless && codec->info().stores_exactly(source);

@@ -345,6 +345,25 @@ format = "q8_0"
 format = "keep"
 """
 
+FEED = """\
+extends = "mixed.toml"
+
+[policies."model.layers.*.mlp".form]
+order = "kernel_feed"
+"""
+
+UNFED = FEED + """
+[[policies."model.layers.*.mlp.up_proj.weight".schemes]]
+format = "q5_1"
+"""
+
+GGUF_FEED = """\
+extends = "gguf_out.toml"
+
+[policies."blk".form]
+order = "kernel_feed"
+"""
+
 KEEP = """\
 [[policies."*".schemes]]
 format = "keep"
@@ -370,6 +389,9 @@ format = "f16"
     "gguf_flat.toml": GGUF_FLAT,
     "gguf_ternary.toml": GGUF_TERNARY,
     "gguf_q8.toml": GGUF_Q8,
+    "gguf_feed.toml": GGUF_FEED,
+    "feed.toml": FEED,
+    "unfed.toml": UNFED,
     "layered.toml": LAYERED,
     "narrow.toml": NARROW,
     "mixed.toml": MIXED,

@@ -94,6 +94,20 @@ class Docs(unittest.TestCase):
             with open(DOCUMENT, "w", encoding="utf-8") as file:
                 file.write(updated)
 
+    def test_the_table_of_forms_is_what_the_program_prints(self):
+        path = os.path.join(ROOT, "docs", "runtime.md")
+        begin, end = (f"<!-- synps profiles --forms: {word} -->\n" for word in ("begin", "end"))
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        before, rest = text.split(begin)
+        table, after = rest.split(end)
+        printed = self.run_step("synps profiles --forms")
+        if UPDATE:
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(before + begin + printed + end + after)
+        else:
+            self.assertEqual(printed, table)
+
     def test_every_option_is_described(self):
         with open(DOCUMENT, encoding="utf-8") as file:
             text = file.read()

@@ -9,12 +9,16 @@ from support import CliTest
 
 PLAN_KEYS = {
     "artifact_bytes", "artifact_bytes_exact", "source_bytes", "resident_bytes", "mapped_bytes",
-    "conversion_bytes", "fits", "pack_memory", "compressed", "bits_per_weight", "source_bits_per_weight",
+    "conversion_bytes", "file_bytes", "transient_bytes", "fits", "budget", "profile", "target",
+    "suggestions", "refused", "pack_memory", "compressed", "bits_per_weight", "source_bits_per_weight",
     "shards", "shard_index", "codecs", "fallbacks", "weights", "values",
 }
 WEIGHT_KEYS = {
     "path", "shape", "source", "codec", "encoding", "order", "orientation", "residency", "compress",
     "device", "lossless", "source_bytes", "bytes", "bytes_exact", "policy",
+}
+LOAD_KEYS = {
+    "file_bytes", "resident_bytes", "mapped_bytes", "conversion_bytes", "transient_bytes", "load",
 }
 
 
@@ -25,6 +29,39 @@ class Json(CliTest):
     def pack(self, policy="mixed.toml", output="tiny.synps"):
         return self.json("pack", "tiny.safetensors", "-p", policy, "-o", output)
 
+    def test_trace(self):
+        """Python's parser reads a trace, and its events are the conversions of the plan."""
+        target = ("--target", "cpu-avx2", "--compress", "zstd")
+        plan = self.json("plan", "tiny.safetensors", "-p", "mixed.toml", *target)
+        self.ok("pack", "tiny.safetensors", "-p", "mixed.toml", "-o", "traced.synps", "--trace",
+                "traced.json", *target)
+        with open(os.path.join(self.folder, "traced.json"), encoding="utf-8") as file:
+            trace = json.load(file)
+        expected = set()
+        for weight in plan["weights"]:
+            if weight["encoding"] != "keep_as_stored":
+                expected.add(("encode", weight["path"]))
+            if weight["order"] != "rows1":
+                expected.add(("relayout", weight["path"]))
+            if weight["bytes"] != 0:
+                expected.add(("compress", weight["path"]))
+        self.assertIn(("relayout", "model.layers.0.mlp.up_proj.weight"), expected)
+        found = []
+        for event in trace["traceEvents"]:
+            if event["ph"] == "M":
+                continue
+            self.assertEqual((event["ph"], event["pid"], event["cat"]), ("X", 1, "conversion"))
+            self.assertGreaterEqual(event["dur"], 0)
+            args = event["args"]
+            self.assertEqual(set(args), {"weight", "from", "to", "bytes_before", "bytes_after",
+                                         "busy_us"})
+            self.assertLessEqual(args["busy_us"], event["dur"] * 1024 + 1)
+            kind = event["name"].split(" ")[0]
+            self.assertEqual(event["name"], f"{kind} {args['weight']}")
+            found.append((kind, args["weight"]))
+        self.assertEqual(len(found), len(set(found)))
+        self.assertEqual(set(found), expected)
+
     def test_plan(self):
         plan = self.json("plan", "tiny.safetensors", "-p", "mixed.toml")
         self.assertEqual(set(plan), PLAN_KEYS)
@@ -32,7 +69,7 @@ class Json(CliTest):
         weights = {weight["path"]: weight for weight in plan["weights"]}
         self.assertEqual(list(weights), sorted(t[0] for t in fixtures.tiny_tensors()))
         for weight in plan["weights"]:
-            self.assertEqual(set(weight), WEIGHT_KEYS)
+            self.assertEqual(set(weight), WEIGHT_KEYS | LOAD_KEYS)
         query = weights["model.layers.1.self_attn.q_proj.weight"]
         self.assertEqual(
             query,
@@ -52,6 +89,17 @@ class Json(CliTest):
                 "bytes": 64 * 64 // 32 * 34,
                 "bytes_exact": True,
                 "policy": "model.layers.*.self_attn.*.weight",
+                "file_bytes": 64 * 64 // 32 * 34,
+                "resident_bytes": 0,
+                "mapped_bytes": 64 * 64 // 32 * 34,
+                "conversion_bytes": 0,
+                "transient_bytes": 0,
+                "load": {
+                    "encoding": "keep_as_stored",
+                    "order": "rows1",
+                    "residency": "mapped",
+                    "reason": "as packed: no profile is given",
+                },
             },
         )
         ids = weights["model.position_ids"]
@@ -158,6 +206,124 @@ class Json(CliTest):
         self.assertEqual(self.read("plain.safetensors"), self.read("inflated.safetensors"))
         loaded = self.json("plan", "z.synps")
         self.assertEqual(loaded["resident_bytes"], plan["resident_bytes"])
+
+    def test_plans_under_profiles(self):
+        self.pack()
+        target = ("--target", "cpu-avx2")
+        packed = self.json("plan", "tiny.synps")
+        self.assertIsNone(packed["profile"])
+        self.assertIsNone(packed["budget"])
+        mapped = self.json("plan", "tiny.synps", "--profile", "mobile_2gb", *target)
+        self.assertEqual(mapped["profile"]["name"], "mobile_2gb")
+        self.assertEqual(mapped["target"], "cpu-avx2")
+        self.assertEqual(mapped["budget"], (2048 - 700) << 20)
+        self.assertEqual(mapped["resident_bytes"], 0)
+        self.assertEqual(mapped["mapped_bytes"], mapped["file_bytes"])
+        heap = self.json("plan", "tiny.synps", "--profile", "desktop", "--budget", "1GiB", *target)
+        self.assertEqual((heap["mapped_bytes"], heap["fits"], heap["budget"]), (0, True, 1 << 30))
+        for plan in (packed, mapped, heap):
+            for key in LOAD_KEYS - {"load", "transient_bytes"}:
+                self.assertEqual(plan[key], sum(w[key] for w in plan["weights"]), key)
+            self.assertEqual(plan["transient_bytes"],
+                             max(w["transient_bytes"] for w in plan["weights"]))
+        relaid = [w for w in heap["weights"] if w["load"]["order"] == "rows8"]
+        self.assertEqual({w["codec"] for w in relaid}, {"q4_0:q4_0"})
+        self.assertEqual(heap["conversion_bytes"], sum(w["resident_bytes"] for w in relaid))
+        # A byte less than it takes, and the largest of what is only for speed goes first.
+        need = heap["resident_bytes"] + heap["transient_bytes"]
+        tight = self.json("plan", "tiny.synps", "--profile", "desktop", "--budget", str(need), *target)
+        self.assertEqual(tight["weights"], heap["weights"])
+        less = self.json("plan", "tiny.synps", "--profile", "desktop", "--budget", str(need - 1),
+                         *target)
+        self.assertIs(less["fits"], True)
+        undone = [w for w in less["weights"] if w["load"]["reason"].startswith("as stored: over")]
+        self.assertEqual([w["path"] for w in undone], [relaid[0]["path"]])
+        none = self.json("plan", "tiny.synps", "--profile", "desktop", "--budget", "0", *target)
+        self.assertEqual(none["resident_bytes"], 0)
+
+    def test_plan_of_a_checkpoint_is_that_of_its_artifact(self):
+        arguments = ("--profile", "desktop", "--budget", "40KiB", "--target", "cpu-avx2")
+        plan = self.json("plan", "tiny.safetensors", "-p", "mixed.toml", *arguments)
+        self.json("pack", "tiny.safetensors", "-p", "mixed.toml", "-o", "tiny.synps",
+                  "--profile", "desktop", "--target", "cpu-avx2")
+        loaded = self.json("plan", "tiny.synps", *arguments)
+        for key in LOAD_KEYS - {"load"} | {"fits", "budget", "profile", "target"}:
+            self.assertEqual(plan[key], loaded[key], key)
+        self.assertEqual([w["load"] for w in plan["weights"]],
+                         [w["load"] for w in loaded["weights"]])
+
+    def test_profiles(self):
+        names = ["desktop", "native", "edge", "mobile_2gb"]
+        listed = self.json("profiles")
+        self.assertEqual([p["profile"]["name"] for p in listed["profiles"]], names)
+        self.assertIn(listed["auto"], names)
+        self.assertGreaterEqual(listed["machine"]["total_bytes"],
+                                listed["machine"]["available_bytes"])
+        with open(self.path("own.toml"), "w", encoding="utf-8") as file:
+            file.write('[profiles.board]\nextends = "mobile_2gb"\nmemory = "1GiB"\n')
+        own = self.json("profiles", "-p", "own.toml")["profiles"][-1]
+        self.assertEqual(
+            own,
+            {
+                "profile": {"name": "board", "memory_bytes": 1 << 30, "reserve_bytes": 700 << 20,
+                            "residency": "mapped", "strict": True},
+                "built_in": False,
+                "extends": "mobile_2gb",
+            },
+        )
+        self.pack()
+        plan = self.json("plan", "tiny.synps", "--profile", "board", "-p", "own.toml",
+                         "--target", "cpu")
+        self.assertEqual(plan["profile"], own["profile"])
+        self.assertEqual(plan["budget"], (1024 - 700) << 20)
+        auto = self.json("plan", "tiny.synps", "--profile", "auto", "--budget", "1GiB")
+        self.assertEqual(auto["profile"]["name"], listed["auto"])
+
+    def test_weights_are_packed_for_their_device(self):
+        policy = """extends = "mixed.toml"
+[devices.desk]
+target = "cpu-avx2"
+profile = "roomy"
+[profiles.roomy]
+residency = "heap"
+[devices.watch]
+profile = "tight"
+[profiles.tight]
+extends = "mobile_2gb"
+memory = "700MiB"
+[policies."model.layers.0".backend]
+device = "desk"
+"""
+        with open(self.path("devices.toml"), "w", encoding="utf-8") as file:
+            file.write(policy)
+        forms = lambda plan: {w["path"]: (w["order"], w["residency"]) for w in plan["weights"]}
+        path = "model.layers.{}.mlp.up_proj.weight"
+        planned = self.json("plan", "tiny.safetensors", "-p", "devices.toml")
+        self.assertEqual(forms(planned)[path.format(0)], ("rows8", "heap"))
+        self.assertEqual(forms(planned)[path.format(1)], ("rows1", "mapped"))
+        self.pack("devices.toml")
+        packed = self.json("inspect", "tiny.synps")
+        self.assertEqual(forms(packed), forms(planned))
+        # The command line holds for all devices.
+        for arguments, wanted in (
+            (("--target", "cpu"), ("rows1", "heap")),
+            (("--profile", "edge"), ("rows8", "mapped")),
+            (("--target", "cpu-portable", "--profile", "edge"), ("rows1", "mapped")),
+        ):
+            plan = self.json("plan", "tiny.safetensors", "-p", "devices.toml", "--budget", "1GiB",
+                             *arguments)
+            self.assertEqual(forms(plan)[path.format(0)], wanted, arguments)
+        # A device's strict profile refuses what no budget of it holds.
+        with open(self.path("watch.toml"), "w", encoding="utf-8") as file:
+            file.write(policy + """[policies."model.layers.1".backend]
+device = "watch"
+[policies."model.layers.1".form]
+residency = "heap"
+""")
+        said = self.fails(6, "pack", "tiny.safetensors", "-p", "watch.toml", "-o", "no.synps",
+                          says="does not fit the budget of the profile tight")
+        self.assertIn("residency", said)
+        self.assertFalse(os.path.exists(self.path("no.synps")))
 
     def test_who_asked_for_compression(self):
         path = "model.layers.0.self_attn.q_proj.weight"
@@ -378,10 +544,12 @@ format = "q8_0"
     def test_gguf_output(self):
         plan = self.json("plan", "tiny.gguf", "-p", "gguf_out.toml", "--to", "gguf")
         self.assertEqual(set(plan), PLAN_KEYS | {"key_values", "gguf"})
-        for key in ("resident_bytes", "mapped_bytes", "conversion_bytes"):
+        for key in LOAD_KEYS - {"load"} | {"budget", "profile", "target"}:
             self.assertIsNone(plan[key])
+        self.assertEqual((plan["fits"], plan["suggestions"], plan["refused"]), (True, [], []))
         weights = {weight["path"]: weight for weight in plan["weights"]}
-        self.assertEqual(set(weights["output_norm.weight"]), WEIGHT_KEYS | {"type"})
+        self.assertEqual(set(weights["output_norm.weight"]), WEIGHT_KEYS | LOAD_KEYS | {"type"})
+        self.assertIsNone(weights["output_norm.weight"]["load"])
         self.assertEqual(
             {path: weight["type"] for path, weight in weights.items()},
             {"output_norm.weight": "F32", "token_embd.weight": "BF16",

@@ -52,6 +52,7 @@ BAD = [
     ("a size with another unit", '[profiles.a]\nmemory = "2G"\n'),
     ("a size that is a boolean", "[profiles.a]\nmemory = true\n"),
     ("a residency that leaves it open", '[profiles.a]\nresidency = "auto"\n'),
+    ("an unknown order", '[policies."*".form]\norder = "rows8"\n'),
     ("an unknown compression", '[policies."*".form]\ncompress = "gzip"\n'),
     *((f"the compression level {level!r}", f'[policies."*".form]\ncompress = "zstd:{level}"\n')
       for level in ("", "0", "-1", "03", "20", "22", "190", "3 ", "x")),

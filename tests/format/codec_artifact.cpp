@@ -97,6 +97,30 @@ void append_compressed(std::vector<WeightToStore>& weights) {
   weights.push_back(empty);
 }
 
+// What can be in rows8, plainly and compressed: whole groups, rows behind them, several chunks.
+void append_rows8(std::vector<WeightToStore>& weights) {
+  std::uint32_t seed = 2000;
+  for (const Codec* codec : builtin_registry().all()) {
+    const CodecInfo& info = codec->info();
+    if (!info.encodes) continue;
+    for (const Shape& shape : {Shape{8, 512}, Shape{19, 768}, Shape{17, 320}, Shape{1000, 1024}})
+      for (const Compression method : {Compression::none, Compression::zstd}) {
+        if (shape.rows() > 100 && (info.name != "q8_0" || method != Compression::zstd)) continue;
+        WeightToStore weight;
+        weight.path = fmt::format("rows8.{}.{}.{}", to_string(method), info.id(),
+                                  fmt::join(shape.extents(), "x"));
+        weight.shape = shape;
+        weight.codec = info.id();
+        weight.order = Order::rows8;
+        if (method == Compression::zstd) weight.compress = {method, kDefaultZstdLevel};
+        const Weight logical{weight.path, shape, DType::f32};
+        if (!codec->supports(logical).ok || !can_be_rows8(*codec, logical)) continue;
+        weight.values = matrix_values(shape, ++seed);
+        weights.push_back(weight);
+      }
+  }
+}
+
 std::vector<WeightToStore> all_weights() {
   std::vector<WeightToStore> weights;
   std::uint32_t seed = 0;
@@ -122,6 +146,7 @@ std::vector<WeightToStore> all_weights() {
     weights.push_back(edges);
   }
   append_compressed(weights);
+  append_rows8(weights);
   for (const DType dtype : {DType::f64, DType::f32, DType::f16, DType::bf16})
     weights.push_back(kept(fmt::format("kept.{}", encoding_name(dtype)), dtype, {3, 5}));
   for (const DType dtype :

@@ -183,6 +183,34 @@ def planes(weight, raw, scales):
             yield array.array("f", [value / 2187])[0] * scale
 
 
+# Bytes of the blocks of a component.
+BLOCK = {("q8_0:q8_0", "blocks"): 34, ("q4_0:q4_0", "blocks"): 18, ("q4_1:q4_1", "blocks"): 20,
+         ("q5_0:q5_0", "blocks"): 22, ("q5_1:q5_1", "blocks"): 24, ("q4_k:q4_k", "blocks"): 144,
+         ("q5_k:q5_k", "blocks"): 176, ("q6_k:q6_k", "blocks"): 210,
+         ("ternary:tq1_0", "blocks"): 54, ("ternary:tq2_0", "blocks"): 66,
+         ("ternary:ternary", "codes"): 32, ("ternary:ternary", "scales"): 4}
+
+
+def as_rows1(weight, codec, component, raw):
+    """The rows of a component, one after the other, whatever its order."""
+    if component["order"] == "rows1":
+        return raw
+    if component["order"] != "rows8" or len(weight["shape"]) != 2:
+        raise ValueError(f"{weight['path']}: unknown order {component['order']}")
+    rows = weight["shape"][0]
+    size = BLOCK[codec, component["name"]]
+    blocks = len(raw) // rows // size
+    result = []
+    for row in range(rows):
+        group, i = divmod(row, 8)
+        for k in range(blocks):
+            at = row * blocks + k
+            if row < rows // 8 * 8:
+                at = 8 * group * blocks + 8 * k + i
+            result.append(raw[at * size:(at + 1) * size])
+    return b"".join(result)
+
+
 def decode(weight, codec, parts):
     """The f32 values of a weight, or its bytes when they are no floats."""
     if len(parts) == 1 and "values" in parts:
@@ -282,9 +310,11 @@ def read_artifact(path):
         codec = index["codecs"][weight["codec"]]
         if codec["revision"] > 1:
             raise ValueError(f"{weight['path']}: unknown revision of {codec['name']}")
-        parts = {part["name"]: true_bytes(index, data, sums, weight, part)
+        name = f"{codec['package']}:{codec['name']}"
+        parts = {part["name"]: as_rows1(weight, name, part,
+                                        true_bytes(index, data, sums, weight, part))
                  for part in weight["components"]}
-        result[weight["path"]] = decode(weight, f"{codec['package']}:{codec['name']}", parts)
+        result[weight["path"]] = decode(weight, name, parts)
     return result
 
 

@@ -88,6 +88,19 @@ class Reader(unittest.TestCase):
                      "ternary:tq2_0", ":keep"):
             self.assertGreaterEqual(used.get(name, 0), 3, name)
 
+    def test_both_orders_are_there(self):
+        orders = {}
+        for weight in self.index["weights"]:
+            codec = self.index["codecs"][weight["codec"]]["name"]
+            order = self.index["forms"][weight["form"]]["order"]
+            self.assertEqual({part["order"] for part in weight["components"]}, {order})
+            orders.setdefault(codec, set()).add(order)
+        for codec in ("q8_0", "q4_0", "q4_1", "q5_0", "q5_1", "q4_k", "q5_k", "q6_k", "ternary",
+                      "tq1_0", "tq2_0"):
+            self.assertEqual(orders[codec], {"rows1", "rows8"}, codec)
+        for codec in ("f32", "f16", "bf16", "absmean", "planes", "keep"):
+            self.assertEqual(orders[codec], {"rows1"}, codec)
+
     def test_the_index_is_canonical_json(self):
         text = self.text.decode("utf-8").rstrip(" ")
         again = json.dumps(json.loads(text), sort_keys=True, separators=(",", ":"),

@@ -86,10 +86,10 @@ TEST_CASE("bytes of a weight in every form") {
   CHECK(heap_blocks(weight, relaid(FormReason::wanted)) == std::vector<std::uint64_t>{4032, 192});
   CHECK(heap_blocks(weight, dequantized()) == std::vector<std::uint64_t>{40960});
 
-  // A chunk is not more than the component has.
+  // The only chunk is not more than the component has, with its padding.
   StoredWeight small = make_weight("s", 3);
-  CHECK(conversion_buffer_bytes(small, relaid(FormReason::wanted)) == 300);
-  CHECK(conversion_buffer_bytes(small, dequantized()) == 312);
+  CHECK(conversion_buffer_bytes(small, relaid(FormReason::wanted)) == 320);
+  CHECK(conversion_buffer_bytes(small, dequantized()) == 320 + 64);
   CHECK(conversion_buffer_bytes(small, stored_on(Residency::heap)) == 0);
 
   // Volatile components are padded to pages, which a copy of them keeps, and a converted one not.

@@ -58,15 +58,15 @@ std::map<std::int64_t, std::vector<Span>> spans_of(const std::string& path) {
   const simdjson::dom::element root = parser.load(path);
   std::map<std::int64_t, std::vector<Span>> spans;
   for (const simdjson::dom::element each : root["traceEvents"].get_array()) {
-    CHECK(each["pid"].get_int64() == 1);
+    CHECK(each["pid"].get_int64().value() == 1);
     const std::string phase(each["ph"].get_string().value());
     if (phase != "X") {
       CHECK(phase == "M");
       continue;
     }
-    const double begin = each["ts"].get_double();
+    const double begin = each["ts"].get_double().value();
     const double end = begin + each["dur"].get_double().value();
-    spans[each["tid"].get_int64()].push_back(
+    spans[each["tid"].get_int64().value()].push_back(
         {std::string(each["args"]["weight"].get_string().value()), begin, end});
   }
   return spans;
@@ -129,7 +129,7 @@ TEST_CASE("a Chrome trace is JSON with what an event says") {
   CHECK(complete[0]["args"]["bytes_before"].get_uint64().value() == 4096);
   CHECK(complete[0]["args"]["bytes_after"].get_uint64().value() == 1152);
   CHECK(complete[0]["args"]["busy_us"].get_double().value() == 1234.567);
-  CHECK(complete[1]["args"]["weight"].get_string().value() == "bad \\xFF bytes");
+  CHECK(complete[1]["args"]["weight"].get_string().value() == "bad \\xff bytes");
   const double apart =
       complete[1]["ts"].get_double().value() - complete[0]["ts"].get_double().value();
   CHECK(apart > 9.9);
