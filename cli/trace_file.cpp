@@ -1,9 +1,6 @@
 #include "trace_file.h"
 
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
-
+#include "options.h"
 #include "synps/error.h"
 #include "synps/file.h"
 
@@ -22,10 +19,8 @@ std::string resolved(const std::string& path) {
 }  // namespace
 
 void add_trace_option(CLI::App& command, std::string& path) {
-  command
-      .add_option("--trace", path,
-                  "Write what each conversion took, for a browser's trace viewer or Perfetto")
-      ->type_name("FILE");
+  add_text_option(command, "--trace", path, "FILE",
+                  "Write what each conversion took, for a browser's trace viewer or Perfetto");
 }
 
 void check_trace(const TraceFile& trace) {

@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <array>
+#include <new>
 #include <optional>
 #include <span>
 #include <utility>
 
+#include "padded_text.h"
 #include "synps/artifact_layout.h"
 #include "synps/checked.h"
 #include "synps/error.h"
@@ -17,10 +19,11 @@
 namespace synps {
 namespace {
 
-using simdjson::ondemand::object;
-using simdjson::ondemand::value;
+using simdjson::dom::element;
+using simdjson::dom::object;
 
 constexpr std::uint64_t kLengthBytes = 8;
+constexpr int kPrefixFields = 3;  // metadata, index, sums
 
 Error not_an_artifact(const InputFile& file, std::string what, std::string found = {},
                       std::string want = {}) {
@@ -60,69 +63,89 @@ std::uint64_t read_length(const InputFile& file) {
   return length;
 }
 
-std::string read_header_bytes(const InputFile& file) {
-  std::string bytes(kLengthBytes + read_length(file), '\0');
-  file.read(0, std::as_writable_bytes(std::span(bytes)));
-  return bytes;
+/// Where the `count`-th field of the JSON object ends that `json` is the start of; nothing when it
+/// ends before. Of what is no JSON any answer will do: it is parsed, and compared with its digest.
+std::optional<std::size_t> end_of_fields(std::string_view json, int count) noexcept {
+  int depth = 0;
+  bool in_string = false;
+  for (std::size_t i = 0; i < json.size(); ++i) {
+    const char c = json[i];
+    if (in_string) {
+      if (c == '\\') ++i;
+      in_string = c != '"';
+    } else if (c == '"') {
+      in_string = true;
+    } else if (c == '{' || c == '[') {
+      ++depth;
+    } else if (c == '}' || c == ']') {
+      if (--depth == 1 && --count == 0) return i + 1;
+    }
+  }
+  return std::nullopt;
 }
 
-std::optional<std::map<std::string, std::string>> read_metadata(value& element) {
+/// The object of the first `count` fields of the header, which are objects themselves; all of it
+/// when it has fewer. A header may be long, and these are at its start.
+std::string read_first_fields(const InputFile& file, std::uint64_t length, int count) {
+  constexpr std::uint64_t kPiece = std::uint64_t{64} * 1024;
+  std::string text;
+  for (std::uint64_t size = std::min(kPiece, length);; size = std::min(4 * size, length)) {
+    const std::size_t known = text.size();
+    text.resize(size);
+    file.read(kLengthBytes + known, std::as_writable_bytes(std::span(text).subspan(known)));
+    if (const auto end = end_of_fields(text, count)) {
+      text.resize(*end);
+      return text + "}";
+    }
+    if (size == length) return text;
+  }
+}
+
+std::optional<std::map<std::string, std::string>> read_metadata(element value) {
   std::map<std::string, std::string> metadata;
   object fields;
-  if (element.get_object().get(fields) != simdjson::SUCCESS) return std::nullopt;
-  for (auto field : fields) {
-    std::string_view key;
+  if (value.get(fields) != simdjson::SUCCESS) return std::nullopt;
+  for (const auto& [key, field] : fields) {
     std::string_view text;
-    if (field.unescaped_key().get(key) != simdjson::SUCCESS) return std::nullopt;
-    const std::string owned_key(key);
-    if (field.value().get_string().get(text) != simdjson::SUCCESS) return std::nullopt;
-    if (!metadata.emplace(owned_key, text).second) return std::nullopt;
+    if (field.get(text) != simdjson::SUCCESS) return std::nullopt;
+    if (!metadata.emplace(key, text).second) return std::nullopt;
   }
   return metadata;
 }
 
 /// The data_offsets of an entry.
-std::optional<std::pair<std::uint64_t, std::uint64_t>> read_offsets(value& element) {
-  simdjson::ondemand::array offsets;
-  if (element["data_offsets"].get_array().get(offsets) != simdjson::SUCCESS) return std::nullopt;
-  std::array<std::uint64_t, 2> range{};
-  std::size_t count = 0;
-  for (auto offset : offsets) {
-    if (count == 2 || offset.get_uint64().get(range[count]) != simdjson::SUCCESS)
-      return std::nullopt;
-    ++count;
-  }
-  if (count != 2) return std::nullopt;
-  return std::pair(range[0], range[1]);
+std::optional<std::pair<std::uint64_t, std::uint64_t>> read_offsets(element value) {
+  simdjson::dom::array offsets;
+  if (value["data_offsets"].get(offsets) != simdjson::SUCCESS || offsets.size() != 2)
+    return std::nullopt;
+  std::pair<std::uint64_t, std::uint64_t> range;
+  if (offsets.at(0).get(range.first) != simdjson::SUCCESS) return std::nullopt;
+  if (offsets.at(1).get(range.second) != simdjson::SUCCESS) return std::nullopt;
+  return range;
 }
 
-/// Parses the first three entries, which an artifact has in this sequence, and no more.
-bool parse_prefix(HeaderPrefix& prefix) {
-  simdjson::ondemand::parser parser;
-  const simdjson::padded_string text(std::string_view(prefix.bytes).substr(kLengthBytes));
-  simdjson::ondemand::document document;
+/// Takes the first three fields, which an artifact has in this sequence; false when they are not.
+bool parse_prefix(const std::string& json, HeaderPrefix& prefix) {
+  simdjson::dom::parser parser;
+  const simdjson::padded_string text = padded_text(json);
   object root;
-  if (parser.iterate(text).get(document) != simdjson::SUCCESS) return false;
-  if (document.get_object().get(root) != simdjson::SUCCESS) return false;
+  const auto error = parser.parse(text).get(root);
+  if (error == simdjson::MEMALLOC) throw std::bad_alloc();
+  if (error != simdjson::SUCCESS) return false;
   int number = 0;
-  for (auto field : root) {
-    std::string_view key;
-    value element;
-    if (field.unescaped_key().get(key) != simdjson::SUCCESS) return false;
-    const std::string name(key);
-    if (field.value().get(element) != simdjson::SUCCESS) return false;
+  for (const auto& [name, value] : root) {
     if (number == 0) {
-      auto metadata = read_metadata(element);
+      auto metadata = read_metadata(value);
       if (name != "__metadata__" || !metadata) return false;
       prefix.metadata = std::move(*metadata);
     } else {
-      const auto offsets = read_offsets(element);
+      const auto offsets = read_offsets(value);
       if (name != (number == 1 ? kIndexEntry : kSumsEntry) || !offsets) return false;
       const std::uint64_t expected_begin = number == 1 ? 0 : prefix.index_bytes;
       if (offsets->first != expected_begin || offsets->second < offsets->first) return false;
       (number == 1 ? prefix.index_bytes : prefix.sums_bytes) = offsets->second - offsets->first;
     }
-    if (++number == 3) return true;
+    if (++number == kPrefixFields) return true;
   }
   return false;
 }
@@ -147,29 +170,31 @@ void check_version(const InputFile& file, const HeaderPrefix& prefix) {
 bool has_artifact_metadata(const InputFile& file) {
   HeaderPrefix prefix;
   try {
-    prefix.bytes = read_header_bytes(file);
+    const std::uint64_t length = read_length(file);
+    // The metadata alone: it is told also where the rest is not an artifact's.
+    parse_prefix(read_first_fields(file, length, 1), prefix);
   } catch (const Error& error) {
     if (error.code() == ErrorCode::io) throw;
     return false;
   }
-  parse_prefix(prefix);  // reads the metadata even where the rest is not an artifact's
   return prefix.metadata.contains("synps.version") || prefix.metadata.contains("synps.index");
 }
 
 HeaderPrefix read_header_prefix(const InputFile& file) {
   HeaderPrefix prefix;
-  prefix.bytes = read_header_bytes(file);
-  if (!parse_prefix(prefix))
+  const std::uint64_t length = read_length(file);
+  prefix.bytes = kLengthBytes + length;
+  if (!parse_prefix(read_first_fields(file, length, kPrefixFields), prefix))
     throw not_an_artifact(file, "the header does not start with what an artifact has", "",
                           "__metadata__, __synps__ and __synps_sums__");
   check_version(file, prefix);
-  const bool aligned = prefix.bytes.size() % kPageAlignment == 0 &&
+  const bool aligned = prefix.bytes % kPageAlignment == 0 &&
                        prefix.index_bytes % kPageAlignment == 0 &&
                        prefix.sums_bytes % kPageAlignment == 0;
   if (!aligned)
     throw not_an_artifact(file, "header, index or sums are not whole pages", "",
                           "multiples of 4096 bytes");
-  const std::uint64_t data = file.size() - prefix.bytes.size();
+  const std::uint64_t data = file.size() - prefix.bytes;
   if (prefix.index_bytes > data || prefix.sums_bytes > data - prefix.index_bytes)
     throw not_an_artifact(file, "the file is shorter than its index and sums",
                           fmt::format("{} bytes", file.size()));

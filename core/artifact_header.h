@@ -10,7 +10,7 @@ namespace synps {
 
 /// The start of an artifact's header: what is needed to find the index.
 struct HeaderPrefix {
-  std::string bytes;                            ///< the whole header, length field included
+  std::uint64_t bytes = 0;                      ///< of the whole header, length field included
   std::map<std::string, std::string> metadata;  ///< `__metadata__`
   std::uint64_t index_bytes = 0;                ///< size of `__synps__`, which starts the data
   std::uint64_t sums_bytes = 0;                 ///< size of `__synps_sums__`, which follows

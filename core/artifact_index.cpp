@@ -41,7 +41,7 @@ std::string json_of(const CodecRef& codec) {
   return json.end_object().take();
 }
 
-std::string json_of(const std::vector<Decision>& decisions) {
+std::string json_of(const SharedList<Decision>& decisions) {
   JsonWriter json;
   json.begin_array();
   for (const Decision& decision : decisions)

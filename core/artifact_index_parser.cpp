@@ -2,9 +2,12 @@
 #include <simdjson.h>
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
+#include "artifact_index_rows.h"
 #include "json_reader.h"
+#include "padded_text.h"
 #include "synps/artifact_index.h"
 #include "synps/checked.h"
 #include "synps/error.h"
@@ -13,17 +16,7 @@
 namespace synps {
 namespace {
 
-struct Form {
-  FormRequest asked;
-  WeightForm form;
-};
-
-struct Tables {
-  std::vector<CodecRef> codecs;
-  std::vector<std::vector<Decision>> decisions;
-  std::vector<Form> forms;
-  std::vector<Scheme> schemes;
-};
+using Form = IndexTables::Form;
 
 /// The value that a name stands for, or a failure that names the field.
 template <typename Parse>
@@ -41,18 +34,6 @@ const Row& referred(JsonObject& object, std::string_view key, const std::vector<
   if (number >= table.size())
     object.fail(key, fmt::format("a number below {}", table.size()), fmt::format("{}", number));
   return table[number];
-}
-
-/// Exactly 16 lower-case hex digits, else nothing.
-std::optional<std::uint64_t> hex_from(std::string_view text) noexcept {
-  if (text.size() != 16) return std::nullopt;
-  std::uint64_t value = 0;
-  for (const char c : text) {
-    const bool digit = c >= '0' && c <= '9';
-    if (!digit && !(c >= 'a' && c <= 'f')) return std::nullopt;
-    value = value << 4 | static_cast<std::uint64_t>(digit ? c - '0' : c - 'a' + 10);
-  }
-  return value;
 }
 
 CodecRef parse_codec(JsonObject object) {
@@ -133,16 +114,7 @@ StoredComponent parse_component(JsonObject object) {
   stored.component.shape = parse_shape(object);
   stored.stored_bytes = parse_size(object, "stored_bytes", stored.compression);
   object.expect_no_other_field();
-  if (stored.component.shape.bytes(stored.component.dtype) != stored.component.bytes)
-    object.fail("bytes", "shape × dtype", fmt::format("{}", stored.component.bytes));
-  if (stored.compressed() && stored.component.bytes == 0)
-    object.fail("compression", "none, as there is nothing to compress");
-  if (stored.compressed() && stored.stored_bytes == 0)
-    object.fail("stored_bytes", "more than 0", "0");
-  if (!stored.compressed() && stored.stored_bytes < stored.component.bytes)
-    object.fail("stored_bytes", "at least bytes", fmt::format("{}", stored.stored_bytes));
-  if (stored.chunk_bytes == 0 && stored.component.bytes != 0)
-    object.fail("chunk_bytes", "more than 0", "0");
+  if (const auto fault = fault_of(stored)) object.fail(fault->field, fault->want, fault->found);
   return stored;
 }
 
@@ -167,29 +139,7 @@ std::optional<StoredScale> parse_scale(JsonObject& object, const std::string& fi
   return scale;
 }
 
-/// Frames must be inflated to be used, which nothing mapped is.
-void check_compressed(const JsonObject& object, const StoredWeight& weight) {
-  const bool compressed =
-      std::any_of(weight.components.begin(), weight.components.end(),
-                  [](const StoredComponent& stored) { return stored.compressed(); });
-  if (!compressed) return;
-  if (weight.form.residency != Residency::heap)
-    object.fail("form", "residency heap, as a component is compressed",
-                std::string(to_string(weight.form.residency)));
-  if (weight.scheme && weight.scheme->is_volatile)
-    object.fail("scheme", "one that is not volatile, as a component is compressed");
-}
-
-/// Whether the weight can be in that order is known to its codec alone: component_fault().
-void check_orders(const JsonObject& object, const StoredWeight& weight) {
-  for (std::size_t i = 0; i < weight.components.size(); ++i)
-    if (const Order order = weight.components[i].order; order != weight.form.order)
-      object.fail(fmt::format("components[{}].order", i),
-                  fmt::format("{}, the order of the form", to_string(weight.form.order)),
-                  std::string(to_string(order)));
-}
-
-StoredWeight parse_weight(JsonObject object, const Tables& tables, const std::string& file) {
+StoredWeight parse_weight(JsonObject object, const IndexTables& tables, const std::string& file) {
   StoredWeight weight;
   weight.codec = referred(object, "codec", tables.codecs);
   std::size_t i = 0;
@@ -211,12 +161,11 @@ StoredWeight parse_weight(JsonObject object, const Tables& tables, const std::st
   weight.weight.shape = parse_shape(object);
   weight.source = object.string("source");
   object.expect_no_other_field();
-  check_compressed(object, weight);
-  check_orders(object, weight);
+  if (const auto fault = fault_of(weight)) object.fail(fault->field, fault->want, fault->found);
   return weight;
 }
 
-std::vector<Decision> parse_decisions(simdjson::dom::element element, const JsonObject& index) {
+SharedList<Decision> parse_decisions(simdjson::dom::element element, const JsonObject& index) {
   std::vector<Decision> decisions;
   simdjson::dom::array rows;
   if (element.get(rows) != simdjson::SUCCESS) index.fail("decisions", "an array of arrays");
@@ -251,47 +200,105 @@ void check_order(const JsonObject& object, const std::vector<StoredWeight>& weig
                   quote(weights[i].weight.path));
 }
 
-}  // namespace
-
-ArtifactIndex parse_index(std::string_view json, const std::string& file) {
-  simdjson::dom::parser parser;
-  simdjson::dom::element root;
-  const simdjson::padded_string padded(json);
-  if (const auto error = parser.parse(padded).get(root); error != simdjson::SUCCESS)
+/// A JSON text and its parsed tree.
+class Document {
+ public:
+  Document(std::string_view json, const std::string& file) : text_(padded_text(json)) {
+    const auto error = parser_.parse(text_).get(root_);
+    if (error == simdjson::MEMALLOC) throw std::bad_alloc();
+    if (error == simdjson::SUCCESS) return;
     throw Error({.code = ErrorCode::artifact,
                  .file = file,
                  .what = "the artifact's index is not JSON",
                  .field = std::string(kIndexEntry),
                  .found = simdjson::error_message(error)});
-  JsonObject object(root, "", file);
-  ArtifactIndex index;
+  }
+  simdjson::dom::element root() const noexcept { return root_; }
+
+ private:
+  simdjson::padded_string text_;
+  simdjson::dom::parser parser_;
+  simdjson::dom::element root_;
+};
+
+template <typename Take>
+void for_each_row(JsonObject& object, std::string_view key, const std::string& file,
+                  const Take& take) {
+  std::size_t i = 0;
+  for (const simdjson::dom::element element : object.array(key))
+    take(JsonObject(element, fmt::format("{}[{}]", key, i++), file));
+}
+
+/// Everything before the weights.
+IndexTables parse_start(JsonObject& object, const std::string& file, ArtifactIndex& index) {
   check_version(object, index);
   index.header = parse_digest(object, "header");
   index.sums = parse_digest(object, "sums");
-
-  Tables tables;
-  const auto each = [&](std::string_view key, const auto& take) {
-    std::size_t i = 0;
-    for (const simdjson::dom::element element : object.array(key))
-      take(JsonObject(element, fmt::format("{}[{}]", key, i++), file));
-  };
-  each("codecs", [&](JsonObject row) { tables.codecs.push_back(parse_codec(std::move(row))); });
+  IndexTables tables;
+  for_each_row(object, "codecs", file,
+               [&](JsonObject row) { tables.codecs.push_back(parse_codec(std::move(row))); });
   for (const simdjson::dom::element element : object.array("decisions"))
     tables.decisions.push_back(parse_decisions(element, object));
-  each("forms", [&](JsonObject row) { tables.forms.push_back(parse_form(std::move(row), file)); });
-  each("schemes", [&](JsonObject row) { tables.schemes.push_back(parse_scheme(std::move(row))); });
-  each("values", [&](JsonObject row) {
+  for_each_row(object, "forms", file,
+               [&](JsonObject row) { tables.forms.push_back(parse_form(std::move(row), file)); });
+  for_each_row(object, "schemes", file,
+               [&](JsonObject row) { tables.schemes.push_back(parse_scheme(std::move(row))); });
+  for_each_row(object, "values", file, [&](JsonObject row) {
     ValueScheme value{std::string(row.string("pattern")), referred(row, "scheme", tables.schemes)};
     row.expect_no_other_field();
     index.values.push_back(std::move(value));
   });
-  each("weights", [&](JsonObject row) {
-    index.weights.push_back(parse_weight(std::move(row), tables, file));
-  });
+  return tables;
+}
+
+/// What follows the weights.
+void parse_end(JsonObject& object, ArtifactIndex& index, bool compressed) {
   index.zstd = object.string("zstd");
   object.expect_no_other_field();
-  if (index.has_compressed() ? !is_zstd_version(index.zstd) : !index.zstd.empty())
-    object.fail("zstd", index.has_compressed() ? "a version of zstd" : "\"\"", quote(index.zstd));
+  if (compressed ? !is_zstd_version(index.zstd) : !index.zstd.empty())
+    object.fail("zstd", compressed ? "a version of zstd" : "\"\"", quote(index.zstd));
+}
+
+/// The index when it is written as to_json writes it, which costs a fraction of reading JSON of any
+/// shape: nothing for what is written otherwise, and for whatever has a fault. The weights, nearly
+/// all of the text, are scanned; what is around them is parsed.
+std::optional<ArtifactIndex> scan_index(std::string_view json, const std::string& file) {
+  constexpr std::string_view kBegin = ",\"weights\":[";
+  constexpr std::string_view kEnd = "],\"zstd\":\"";
+  const std::size_t begin = json.find(kBegin);  // no string holds it: a quote would be escaped
+  const std::size_t end = json.rfind(kEnd);
+  if (begin == json.npos || end == json.npos || end < begin + kBegin.size()) return std::nullopt;
+  const std::string_view weights = json.substr(begin + kBegin.size(), end - begin - kBegin.size());
+  std::string around(json.substr(0, begin + kBegin.size()));
+  around += json.substr(end);
+  try {
+    const Document document(around, file);
+    JsonObject object(document.root(), "", file);
+    ArtifactIndex index;
+    const IndexTables tables = parse_start(object, file, index);
+    object.array("weights");
+    auto scanned = scan_weights(weights, tables);
+    if (!scanned) return std::nullopt;
+    index.weights = std::move(scanned->weights);
+    parse_end(object, index, scanned->compressed);
+    return index;
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+}  // namespace
+
+ArtifactIndex parse_index(std::string_view json, const std::string& file) {
+  if (auto scanned = scan_index(json, file)) return std::move(*scanned);
+  const Document document(json, file);
+  JsonObject object(document.root(), "", file);
+  ArtifactIndex index;
+  const IndexTables tables = parse_start(object, file, index);
+  for_each_row(object, "weights", file, [&](JsonObject row) {
+    index.weights.push_back(parse_weight(std::move(row), tables, file));
+  });
+  parse_end(object, index, index.has_compressed());
   check_order(object, index.weights);
   return index;
 }

@@ -101,9 +101,14 @@ std::vector<std::string> unusable_entry_names(const ArtifactIndex& index) {
 }
 
 void sort_lists(ArtifactIndex& index) {
-  for (StoredWeight& weight : index.weights)
-    std::sort(weight.decisions.begin(), weight.decisions.end(),
-              [](const Decision& a, const Decision& b) { return a.key < b.key; });
+  const auto by_key = [](const Decision& a, const Decision& b) { return a.key < b.key; };
+  for (StoredWeight& weight : index.weights) {
+    const SharedList<Decision>& list = weight.decisions;
+    if (std::is_sorted(list.begin(), list.end(), by_key)) continue;
+    std::vector<Decision> sorted(list.begin(), list.end());
+    std::sort(sorted.begin(), sorted.end(), by_key);
+    weight.decisions = std::move(sorted);
+  }
 }
 
 std::vector<ComponentNumber> in_data_order(const ArtifactIndex& index) {

@@ -31,13 +31,18 @@ Error damaged(const std::string& file, std::string what, std::string field) {
                 .hint = "the file is damaged; make or copy it again"});
 }
 
+Error malformed_index_digest(const std::string& file) {
+  return damaged(file, "the digest of the index is malformed", "__metadata__.synps.index");
+}
+
 }  // namespace
 
 ArtifactReader::ArtifactReader(const std::string& path, Os& os)
     : file_(os, path, ErrorCode::artifact), mapping_(file_) {
-  open_index(open_header());
+  open_header();
+  open_index();
   check_bounds();
-  if (!index_.has_compressed()) return;
+  if (index_.zstd.empty()) return;  // nothing is compressed
   check_digest_numbers();
   read_frame_sizes();
 }
@@ -51,31 +56,42 @@ bool ArtifactReader::recognises(const std::string& path, Os& os) {
   }
 }
 
-/// Reads the header and what it says about the index. Returns its bytes, length field included.
-std::string ArtifactReader::open_header() {
+/// Reads what the header says about the index.
+void ArtifactReader::open_header() {
   HeaderPrefix prefix = read_header_prefix(file_);
   metadata_ = std::move(prefix.metadata);
-  data_start_ = prefix.bytes.size();
+  data_start_ = prefix.bytes;
   index_bytes_ = prefix.index_bytes;
   sums_bytes_ = prefix.sums_bytes;
-  return std::move(prefix.bytes);
 }
 
-void ArtifactReader::open_index(const std::string& header) {
-  const std::size_t at = header.find(kIndexDigest);
+void ArtifactReader::open_index() {
   const auto digest = digest_from_hex(metadata_["synps.index"]);
-  if (at == std::string::npos || !digest)
-    throw damaged(file_.path(), "the digest of the index is malformed", "__metadata__.synps.index");
+  if (!digest) throw malformed_index_digest(file_.path());
   index_digest_ = *digest;
   const auto bytes = mapping_.bytes().subspan(data_start_, index_bytes_);
   if (xxh3_128(bytes) != index_digest_)
     throw damaged(file_.path(), "the index does not fit its digest in the header",
                   std::string(kIndexEntry));
   index_ = parse_index({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, file_.path());
+  check_header_digest();
+}
 
-  std::string blanked = header;
-  blanked.replace(at + kIndexDigest.size(), 2 * sizeof(Digest), 2 * sizeof(Digest), '0');
-  if (xxh3_128(std::as_bytes(std::span(blanked))) != index_.header)
+/// The header is hashed with zeros for the digits of synps.index.
+void ArtifactReader::check_header_digest() const {
+  constexpr std::size_t kDigits = 2 * sizeof(Digest);
+  const auto header = mapping_.bytes().first(data_start_);
+  const std::string_view text(reinterpret_cast<const char*>(header.data()), header.size());
+  const std::size_t at = text.find(kIndexDigest);
+  if (at == text.npos || !range_fits(at + kIndexDigest.size(), kDigits, text.size()))
+    throw malformed_index_digest(file_.path());
+  const std::size_t digits = at + kIndexDigest.size();
+  Hasher hasher;
+  hasher.update(header.first(digits));
+  const std::string zeros(kDigits, '0');
+  hasher.update(std::as_bytes(std::span(zeros)));
+  hasher.update(header.subspan(digits + kDigits));
+  if (hasher.digest() != index_.header)
     throw damaged(file_.path(), "the header does not fit its digest in the index", "header");
 }
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "json_reader.h"
+#include "padded_text.h"
 #include "synps/artifact_layout.h"
 #include "synps/checked.h"
 #include "synps/error.h"
@@ -45,7 +46,7 @@ bool is_number(std::string_view text) {
 
 class Parser {
  public:
-  Parser(std::string_view json, const std::string& file) : file_(file), text_(json) {
+  Parser(std::string_view json, const std::string& file) : file_(file), text_(padded_text(json)) {
     if (json.starts_with(kLfsPointer))
       throw Error({.code = ErrorCode::artifact,
                    .file = file,
@@ -53,8 +54,9 @@ class Parser {
                    .found = "a git-lfs pointer, not the file itself",
                    .want = "a shard index",
                    .hint = "fetch the file with `git lfs pull`"});
-    if (const auto error = parser_.parse(text_).get(root_); error != simdjson::SUCCESS)
-      fail("", "JSON", simdjson::error_message(error));
+    const auto error = parser_.parse(text_).get(root_);
+    if (error == simdjson::MEMALLOC) throw std::bad_alloc();
+    if (error != simdjson::SUCCESS) fail("", "JSON", simdjson::error_message(error));
   }
 
   ArtifactShards parse() {
@@ -282,7 +284,7 @@ bool is_artifact_shard_index(const InputFile& file) {
   const std::string text = read_text(file);
   if (text.starts_with(kStart)) return true;  // also where the rest of it is damaged
   simdjson::dom::parser parser;
-  const simdjson::padded_string padded(text);
+  const simdjson::padded_string padded = padded_text(text);
   simdjson::dom::object metadata;
   if (parser.parse(padded).at_key("metadata").get(metadata) != simdjson::SUCCESS) return false;
   for (const auto& [key, value] : metadata)

@@ -147,15 +147,15 @@ FormDecision resolve_form(const StoredForm& stored, const LoadRequest& request,
 }
 
 FormDecision as_packed(const StoredWeight& weight) {
-  const StoredForm stored = stored_form(weight);
+  const bool compressed = is_compressed(weight);
   FormDecision decision;
-  decision.form.order = stored.order;
-  decision.form.orientation = stored.orientation;
+  decision.form.order = stored_order(weight);
+  decision.form.orientation = weight.form.orientation;
   decision.reason = FormReason::as_packed;
   decision.asked_residency = true;
-  decision.inflates = stored.compressed;
+  decision.inflates = compressed;
   decision.own_residency = weight.form.residency;
-  decision.form.residency = stored.compressed ? Residency::heap : weight.form.residency;
+  decision.form.residency = compressed ? Residency::heap : weight.form.residency;
   return decision;
 }
 

@@ -139,7 +139,8 @@ class Install(unittest.TestCase):
             strong = {name for name, kind in self.symbols(self.library(part)).items() if kind in "TDBR"}
             self.assertTrue(strong)
             outside.update(dict.fromkeys(strong, part))
-        for file in (program, self.library("core"), self.library("codecs")):
+        [shared] = self.prefix.glob("lib*/**/libsynps.so")
+        for file in (program, shared, self.library("core"), self.library("codecs")):
             used = self.symbols(file)
             self.assertTrue(used)
             self.assertEqual({name: outside[name] for name in used if name in outside}, {}, file)
@@ -179,6 +180,65 @@ class Install(unittest.TestCase):
         run(synps, "unpack", artifact, "-o", self.work / "unpacked.safetensors", option)
         self.assertIn("--package q8_row=PATH",
                       run(synps, "unpack", artifact, "-o", self.work / "no.safetensors", expect=9))
+
+    def c_project(self, name, component, cmake=""):
+        """The C test program, built outside against `component`, and run."""
+        folder = self.work / name
+        folder.mkdir()
+        sources = sorted((pathlib.Path(ARGS.source_dir) / "tests/capi").glob("*.c"))
+        self.assertGreater(len(sources), 3)
+        (folder / "CMakeLists.txt").write_text(
+            f"cmake_minimum_required(VERSION 3.25)\nproject({name} LANGUAGES C{cmake})\n"
+            f"find_package(synps 0.1 REQUIRED COMPONENTS {component})\n"
+            f"find_package(Threads REQUIRED)\n"
+            f"add_executable({name} {' '.join(map(str, sources))})\n"
+            f"target_link_libraries({name} PRIVATE synps::{component} Threads::Threads)\n"
+            f"set_target_properties({name} PROPERTIES C_STANDARD 99 C_EXTENSIONS OFF)\n"
+            f"target_compile_options({name} PRIVATE -Wall -Wextra -Wpedantic -Werror)\n"
+            + (f"set_target_properties({name} PROPERTIES LINKER_LANGUAGE CXX)\n" if cmake else ""))
+        build = self.work / f"{name}-build"
+        self.configure(folder, build, "-DCMAKE_DISABLE_FIND_PACKAGE_tomlplusplus=ON",
+                       *([] if cmake else ["-DCMAKE_DISABLE_FIND_PACKAGE_fmt=ON"]))
+        run(ARGS.cmake, "--build", build)
+        run(build / name, self.c_artifacts())
+        return build / name
+
+    def c_artifacts(self):
+        folder = self.work / "c-artifacts"
+        if not folder.exists():
+            folder.mkdir()
+            run(pathlib.Path(ARGS.build_dir) / "tests/capi/make_c_artifacts", folder)
+        return folder
+
+    def test_the_c_interface_is_used_outside(self):
+        program = self.c_project("c_shared", "c")
+        self.assertIn("libsynps.so.0", run(ARGS.cmake, "-E", "env", "LC_ALL=C", "ldd", program))
+        self.assertNotIn("synps_open", {name for name, kind in self.symbols(program).items() if kind == "T"})
+
+    def test_the_c_interface_is_linked_statically(self):
+        program = self.c_project("c_static_program", "c_static", " CXX")
+        self.assertNotIn("libsynps.so", run(ARGS.cmake, "-E", "env", "LC_ALL=C", "ldd", program))
+
+    def test_the_c_example_is_built_with_cmake_and_with_pkg_config(self):
+        source = pathlib.Path(ARGS.source_dir) / "examples/c"
+        model = self.c_artifacts() / "model.synps"
+        build = self.work / "c-example"
+        self.configure(source, build)
+        run(ARGS.cmake, "--build", build)
+        lines = run(build / "print_weights", model, "edge").splitlines()
+        self.assertEqual(lines[0], "ids [3] keep rows1 mapped: (no values to decode)")
+        self.assertEqual(lines[2], "layer.0.norm [6] f32:f32 rows1 mapped: 0 0.5 1 1.5 ...")
+        self.assertIn("did you mean 'edge'?", run(build / "print_weights", model, "egde", expect=2))
+
+        [description] = self.prefix.glob("lib*/**/synps.pc")
+        self.assertNotIn(str(self.prefix), description.read_text())
+        flags = run(ARGS.cmake, "-E", "env", f"PKG_CONFIG_PATH={description.parent}",
+                    "pkg-config", "--cflags", "--libs", "synps").split()
+        program = self.work / "print_weights"
+        [library] = self.prefix.glob("lib*/**/libsynps.so")
+        run(ARGS.c_compiler, "-std=c99", source / "print_weights.c", *flags,
+            f"-Wl,-rpath,{library.parent}", "-o", program)
+        self.assertEqual(run(program, model, "edge").splitlines(), lines)
 
     def test_every_component_links(self):
         include = self.prefix / "include"
@@ -248,7 +308,7 @@ int main(int argc, char** argv) {
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
-    for name in ("cmake", "build-dir", "source-dir", "generator", "compiler", "nm"):
+    for name in ("cmake", "build-dir", "source-dir", "generator", "compiler", "c-compiler", "nm"):
         parser.add_argument(f"--{name}", required=True)
     ARGS, rest = parser.parse_known_args()
     unittest.main(argv=sys.argv[:1] + rest)

@@ -13,6 +13,7 @@
 #include "synps/form.h"
 #include "synps/hash.h"
 #include "synps/scheme.h"
+#include "synps/shared_list.h"
 #include "synps/weight.h"
 
 namespace synps {
@@ -79,7 +80,7 @@ struct StoredWeight {
   std::optional<Scheme> scheme{};      ///< none for weights that need no scheme
   std::optional<StoredScale> scale{};  ///< none where the checkpoint has none for it
   std::string device = "local";
-  std::vector<Decision> decisions{};  ///< by key
+  SharedList<Decision> decisions{};  ///< by key
   std::vector<StoredComponent> components{};
 };
 

@@ -92,8 +92,9 @@ class ArtifactReader {
                                     unsigned jobs = 1) const;
 
  private:
-  std::string open_header();
-  void open_index(const std::string& header);
+  void open_header();
+  void open_index();
+  void check_header_digest() const;
   void check_bounds() const;
   void check_digest_numbers() const;
   void read_frame_sizes();

@@ -4,7 +4,6 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -20,6 +19,7 @@
 #include "synps/path_pattern.h"
 #include "synps/profile.h"
 #include "synps/scheme.h"
+#include "synps/shared_list.h"
 #include "synps/weight.h"
 
 namespace synps {
@@ -125,30 +125,6 @@ struct WeightFacts {
 
 /// The codec that decodes a weight's source encoding, or null when none of these does.
 const Codec* source_codec(const CodecRegistry& codecs, const WeightFacts& facts) noexcept;
-
-/// A list that its copies share: thousands of weights have the same.
-template <typename T>
-class SharedList {
- public:
-  SharedList() = default;
-  explicit SharedList(std::vector<T> items)
-      : items_(std::make_shared<const std::vector<T>>(std::move(items))) {}
-
-  const T* begin() const noexcept { return items_ == nullptr ? nullptr : items_->data(); }
-  const T* end() const noexcept { return begin() + size(); }
-  std::size_t size() const noexcept { return items_ == nullptr ? 0 : items_->size(); }
-  bool empty() const noexcept { return size() == 0; }
-  const T& operator[](std::size_t i) const noexcept { return (*items_)[i]; }
-  const T& back() const noexcept { return items_->back(); }
-  /// Throws std::out_of_range.
-  const T& at(std::size_t i) const {
-    if (i >= size()) throw std::out_of_range("SharedList::at");
-    return (*items_)[i];
-  }
-
- private:
-  std::shared_ptr<const std::vector<T>> items_;
-};
 
 /// Who decided a key, and whom it overrode.
 struct KeyDecision {

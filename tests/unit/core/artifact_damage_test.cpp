@@ -197,7 +197,8 @@ TEST_CASE("names that come twice or are reserved, and lists out of sequence, are
                 }).empty());
   }
   CHECK_FALSE(problems_with(path, [](ArtifactLayout& l) {
-                std::swap(l.index.weights[0].decisions[0], l.index.weights[0].decisions[1]);
+                SharedList<Decision>& decisions = l.index.weights[0].decisions;
+                decisions = {decisions[1], decisions[0]};
               }).empty());
 }
 

@@ -8,6 +8,7 @@
 #include <new>
 #include <string>
 
+#include "order_targets.h"
 #include "pack_fixture.h"
 #include "synps/pack.h"
 
@@ -115,7 +116,8 @@ struct Counter {
   std::uint64_t count() const { return last - first; }
 };
 
-std::uint64_t allocations_of(const SafetensorsBuilder& builder, const char* format, unsigned jobs) {
+std::uint64_t allocations_of(const SafetensorsBuilder& builder, const char* format, unsigned jobs,
+                             const PackTarget& target = {}) {
   const PackFixture fixture(builder);
   const Policy policy = policy_of(std::string("[myelin]\nformats = [\"f16\", \"f8_e4m3\"]\n") +
                                   "[[policies.\"*\".schemes]]\nformat = \"" + format + "\"\n");
@@ -123,7 +125,10 @@ std::uint64_t allocations_of(const SafetensorsBuilder& builder, const char* form
   PackOptions options;
   options.jobs = jobs;
   options.progress = counter.callback();
-  fixture.pack(policy, options);
+  PlanOptions how;
+  how.target = target;
+  const Checkpoint checkpoint = fixture.open();
+  pack(checkpoint, make_plan(checkpoint, policy, how), fixture.output, options);
   return counter.count();
 }
 
@@ -203,6 +208,17 @@ TEST_CASE("four times the weights pack with as many allocations") {
   // An analysis is an object of its codec, for one weight: one allocation each.
   CHECK(allocations_of(many, "ternary:absmean", 1) ==
         allocations_of(few, "ternary:absmean", 1) + 1500);
+}
+
+TEST_CASE("weights in another order than their rows pack with as many allocations, however many") {
+  const PackTarget target = rows8_target(builtin_registry());
+  for (const char* format : {"q8_0", "q4_0", "ternary", "ternary:tq2_0"}) {
+    CAPTURE(format);
+    CHECK(allocations_of(one_weight(DType::f16, 4), format, 1, target) ==
+          allocations_of(one_weight(DType::f16, 1), format, 1, target));
+    CHECK(allocations_of(small_weights(2000), format, 1, target) ==
+          allocations_of(small_weights(500), format, 1, target));
+  }
 }
 
 TEST_CASE("with several workers the count depends on them alone") {

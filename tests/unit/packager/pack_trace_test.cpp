@@ -139,6 +139,32 @@ TEST_CASE("events say what was before and after, in bytes") {
   CHECK(events[0].busy + events[1].busy <= events[0].duration);
 }
 
+TEST_CASE("packing into GGUF is traced, and has one order") {
+  GgufBuilder builder;
+  builder.text("general.architecture", "llama");
+  builder.tensor("a", {64, 16}, gguf::kF32, bytes_of(test_values(64 * 16)));
+  builder.tensor("b", {64, 16}, gguf::kF32, bytes_of(test_values(64 * 16)));
+  const PackFixture fixture(builder);
+  const Checkpoint checkpoint = fixture.open();
+  PlanOptions how;
+  how.output = OutputKind::gguf;
+  how.target = rows8_target(builtin_registry());
+  const Policy policy = policy_of(
+      "[[policies.\"*\".schemes]]\nformat = \"q4_0\"\n"
+      "[[policies.\"b\".schemes]]\nformat = \"keep\"\n");
+  const Plan plan = make_plan(checkpoint, policy, how);
+  RecordingTraceSink sink;
+  PackOptions options;
+  options.trace = &sink;
+  pack(checkpoint, plan, fixture.output, options);
+  const auto events = sink.events();
+  REQUIRE(events.size() == 1);
+  CHECK(events[0].weight == "a");
+  CHECK(events[0].kind == "encode");
+  CHECK(events[0].to == "q4_0:q4_0 rows1");
+  CHECK(events[0].bytes_after == 576);
+}
+
 TEST_CASE("a trace changes no byte") {
   const PackFixture fixture(tensors());
   const Checkpoint checkpoint = fixture.open();

@@ -1,0 +1,10 @@
+# Makes fresh artifacts, and runs a program on them.
+file(REMOVE_RECURSE ${FOLDER})
+file(MAKE_DIRECTORY ${FOLDER})
+foreach(command ${MAKE} ${PROGRAM})
+  execute_process(COMMAND ${command} ${FOLDER} RESULT_VARIABLE failed)
+  if(failed)
+    message(FATAL_ERROR "${command} failed: ${failed}")
+  endif()
+endforeach()
+file(REMOVE_RECURSE ${FOLDER})
