@@ -37,8 +37,9 @@ std::string feeding(const std::string& format) {
 std::vector<Problem> problems_for(const std::string& format,
                                   const std::vector<WeightFacts>& weights, const PackTarget& target,
                                   OutputKind output = OutputKind::artifact) {
+  const PackTargets targets = target;
   ResolveOptions options;
-  options.target = &target;
+  options.target = &targets;
   options.output = output;
   return resolve_problems(feeding(format), weights, options);
 }
