@@ -9,7 +9,7 @@ namespace synps {
 namespace {
 
 constexpr NameTable<FormReason, 11> kReasons{
-    {{{FormReason::not_multiplied, "as stored: it is no matrix of a codec, and no kernel reads it"},
+    {{{FormReason::not_multiplied, "as stored: nothing multiplies it"},
       {FormReason::asked_as_stored, "as stored: that is asked for"},
       {FormReason::asked_dequantized, "f32: that is asked for"},
       {FormReason::asked_kernel_feed, "relaid: the order that kernels want is asked for"},
@@ -154,7 +154,10 @@ FormDecision as_packed(const StoredWeight& weight) {
   decision.reason = FormReason::as_packed;
   decision.asked_residency = true;
   decision.inflates = compressed;
+  // That of a compressed weight is the heap whatever was asked for.
   decision.own_residency = weight.form.residency;
+  if (compressed && weight.asked.residency != ResidencyRequest::heap)
+    decision.own_residency = Residency::mapped;
   decision.form.residency = compressed ? Residency::heap : weight.form.residency;
   return decision;
 }

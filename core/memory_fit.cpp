@@ -11,6 +11,7 @@ namespace {
 constexpr std::size_t kNamed = 3;
 
 std::string mib(std::uint64_t bytes) {
+  if (bytes < 1 << 20) return fmt::format("{} bytes", bytes);
   return fmt::format("{} bytes ({:.1f} MiB)", bytes, static_cast<double>(bytes) / (1 << 20));
 }
 
@@ -36,8 +37,8 @@ Problem does_not_fit(const MemoryPlan& plan, const Profile& profile, const std::
     problem.found += " and " + mib(plan.total.transient) + " while converting";
   problem.want = "at most " + mib(plan.budget.value_or(0));
   problem.hint = best_suggestions(plan);
-  if (!problem.hint.empty()) problem.hint += "; ";
-  problem.hint += "or take another --profile, a larger --budget, or --allow-over-budget";
+  if (!problem.hint.empty()) problem.hint += "; or ";
+  problem.hint += "take another --profile, a larger --budget, or --allow-over-budget";
   return problem;
 }
 
@@ -61,11 +62,12 @@ Problem is_refused(const PlannedLoad& load, const Profile& profile, const std::s
   problem.field = load.weight->weight.path;
   problem.found =
       fmt::format("{} resident ({})", mib(load.memory.resident), conversion_of(load.decision));
-  problem.want = fmt::format("at most the {} that it takes as stored",
-                             mib(resident_as_stored(*load.weight, load.decision)));
+  const std::uint64_t most = resident_as_stored(*load.weight, load.decision);
+  problem.want = most == 0 ? "none: as stored it is mapped"
+                           : fmt::format("at most the {} that it takes as stored", mib(most));
   const auto suggestions = suggestions_for({load});
-  problem.hint = suggestions.empty() ? std::string() : suggestions[0].text + "; ";
-  problem.hint += "or take a profile that is not strict";
+  problem.hint = suggestions.empty() ? std::string() : suggestions[0].text + "; or ";
+  problem.hint += "take a profile that is not strict";
   return problem;
 }
 

@@ -71,19 +71,19 @@ std::string_view cure(Kind kind, bool asked) noexcept {
   switch (kind) {
     case Kind::undo_dequantize:
       return asked ? "do not ask for f32 values"
-                   : "keep their encoding with form.order = \"as_stored\", or pack them with a "
+                   : "keep the encoding with form.order = \"as_stored\", or pack with a "
                      "format that the target's kernels read";
     case Kind::undo_relayout:
       return asked ? "leave form.order to \"auto\", or pack for the target (--target)"
-                   : "pack for the target (--target), or keep their order with form.order = "
+                   : "pack for the target (--target), or keep the order with form.order = "
                      "\"as_stored\"";
     case Kind::undo_inflate:
-      return "pack them with form.compress = \"none\"";
+      return "pack with form.compress = \"none\"";
     case Kind::map:
-      return asked ? "map them with form.residency = \"mapped\""
-                   : "map them: take a profile with residency = \"mapped\"";
+      return asked ? "ask for form.residency = \"mapped\""
+                   : "take a profile with residency = \"mapped\"";
     case Kind::smaller_codec:
-      return "pack them with format = \"f16\" or a smaller one";
+      return "pack with format = \"f16\" or a smaller one";
   }
   return "";
 }

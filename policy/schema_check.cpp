@@ -198,9 +198,9 @@ class SchemaCheck {
   void text(const KeySpec& spec, const toml::node& value, const std::string& field) {
     const auto* string = value.as_string();
     if (string == nullptr && spec.name == "extends" && value.is_array()) {
-      const std::string_view what = spec.section == Section::root ? "file" : "profile";
+      const std::string_view kind = spec.section == Section::root ? "file" : "profile";
       return wrong_type(KeyType::text, value, field,
-                        fmt::format("one {0} is extended; that {0} may extend another", what));
+                        fmt::format("one {0} is extended; that {0} may extend another", kind));
     }
     if (string == nullptr) return wrong_type(KeyType::text, value, field);
     if (spec.choices.empty()) return;

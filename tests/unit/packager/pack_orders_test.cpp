@@ -307,14 +307,17 @@ TEST_CASE("an order that is asked for is in the plan, and what is asked not to b
 TEST_CASE("a profile decides about residency where policies do not") {
   const PackFixture fixture(mixed_tensors());
   const Checkpoint checkpoint = fixture.open();
+  PackTarget target;
+  target.profile.emplace();
+  target.profile->residency = Residency::heap;
   PlanOptions how;
-  how.target.profile.emplace();
-  how.target.profile->residency = Residency::heap;
+  how.target = target;
   const Plan plan = make_plan(checkpoint, mixed_policy(), how);
   for (const StoredWeight& stored : plan.layout.index.weights)
     CHECK(stored.form.residency == Residency::heap);
   CHECK(plan.mapped_bytes == 0);
-  how.target.profile->residency = Residency::mapped;
+  target.profile->residency = Residency::mapped;
+  how.target = target;
   CHECK(make_plan(checkpoint, mixed_policy(), how).mapped_bytes ==
         make_plan(checkpoint, mixed_policy()).mapped_bytes);
 }
