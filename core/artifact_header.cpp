@@ -10,11 +10,11 @@
 #include <span>
 #include <utility>
 
-#include "padded_text.h"
 #include "synps/artifact_layout.h"
 #include "synps/checked.h"
 #include "synps/error.h"
 #include "synps/file_kind.h"
+#include "synps/padded_text.h"
 
 namespace synps {
 namespace {

@@ -7,11 +7,11 @@
 
 #include "artifact_index_rows.h"
 #include "json_reader.h"
-#include "padded_text.h"
 #include "synps/artifact_index.h"
 #include "synps/checked.h"
 #include "synps/error.h"
 #include "synps/frame.h"
+#include "synps/padded_text.h"
 
 namespace synps {
 namespace {

@@ -8,12 +8,12 @@
 #include <utility>
 
 #include "json_reader.h"
-#include "padded_text.h"
 #include "synps/artifact_layout.h"
 #include "synps/checked.h"
 #include "synps/error.h"
 #include "synps/folder.h"
 #include "synps/json_writer.h"
+#include "synps/padded_text.h"
 #include "synps/shard_name.h"
 
 namespace synps {

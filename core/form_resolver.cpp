@@ -108,7 +108,8 @@ StoredForm stored_form(const StoredWeight& weight) {
   stored.orientation = weight.form.orientation;
   stored.compressed = is_compressed(weight);
   stored.is_volatile = weight.scheme && weight.scheme->is_volatile;
-  stored.matrix = weight.weight.shape.rank() == 2 && weight.weight.shape.elements() != 0;
+  stored.matrix = weight.weight.shape.rank() == 2 && weight.weight.shape.elements() != 0 &&
+                  weight.form.orientation == Orientation::out_in;
   return stored;
 }
 

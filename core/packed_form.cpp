@@ -7,6 +7,7 @@ Order packed_order(const FormRequest& request, const PackSource& source, const P
                    OrderFault& fault) {
   if (request.order == OrderRequest::as_stored) return Order::rows1;
   const bool asked = request.order == OrderRequest::kernel_feed;
+  if (!asked && request.orientation == Orientation::in_out) return Order::rows1;
   const std::optional<Order> wanted = target.capabilities.wanted_order(source.codec);
   if (asked && !wanted) fault = OrderFault::no_kernel;
   if (!wanted || *wanted == Order::rows1 || !source.packed) return Order::rows1;

@@ -11,6 +11,7 @@
 #include "synps/artifact_layout.h"
 #include "synps/checked.h"
 #include "synps/file_kind.h"
+#include "synps/padded_text.h"
 
 namespace synps {
 namespace {
@@ -60,7 +61,7 @@ std::uint64_t read_length(const InputFile& file) {
 SafetensorsHeader read_safetensors_header(const InputFile& file) {
   check_kind(file);
   const std::uint64_t length = read_length(file);
-  simdjson::padded_string json(length);
+  simdjson::padded_string json = padded_buffer(length);
   if (length != 0 && json.data() == nullptr) throw std::bad_alloc();
   file.read(kLengthBytes, std::as_writable_bytes(std::span(json.data(), length)));
   return parse_safetensors_header(std::move(json), file.size() - kLengthBytes - length,
@@ -69,7 +70,7 @@ SafetensorsHeader read_safetensors_header(const InputFile& file) {
 
 SafetensorsHeader parse_safetensors_header(std::string_view json, std::uint64_t data_bytes,
                                            const std::string& file) {
-  return parse_safetensors_header(simdjson::padded_string(json), data_bytes, file);
+  return parse_safetensors_header(padded_text(json), data_bytes, file);
 }
 
 }  // namespace synps

@@ -12,6 +12,7 @@
 #include "json_document.h"
 #include "synps/file_kind.h"
 #include "synps/folder.h"
+#include "synps/padded_text.h"
 
 namespace synps {
 namespace {
@@ -130,7 +131,7 @@ void ShardIndexProblems::throw_if_any() const {
 
 ShardIndex parse_shard_index(std::string_view json, const std::string& file,
                              ShardIndexProblems& problems) {
-  return parse(simdjson::padded_string(json), file, problems);
+  return parse(padded_text(json), file, problems);
 }
 
 ShardIndex read_shard_index(const InputFile& file, ShardIndexProblems& problems) {
@@ -140,7 +141,7 @@ ShardIndex read_shard_index(const InputFile& file, ShardIndexProblems& problems)
                  .what = "the shard index is too large",
                  .found = fmt::format("{} bytes", file.size()),
                  .want = fmt::format("at most {}", kMaxIndexBytes)});
-  simdjson::padded_string text(file.size());
+  simdjson::padded_string text = padded_buffer(file.size());
   if (file.size() != 0 && text.data() == nullptr) throw std::bad_alloc();
   file.read(0, std::as_writable_bytes(std::span(text.data(), text.size())));
   const std::string_view head = std::string_view(text.data(), text.size()).substr(0, kKindBytes);

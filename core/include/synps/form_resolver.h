@@ -21,7 +21,7 @@ struct StoredForm {
   Orientation orientation = Orientation::out_in;
   bool compressed = false;
   bool is_volatile = false;
-  bool matrix = false;  ///< of rank 2, with elements: what kernels multiply
+  bool matrix = false;  ///< of rank 2, out_in, with elements: what kernels multiply
 };
 StoredForm stored_form(const StoredWeight& weight);
 

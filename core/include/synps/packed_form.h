@@ -66,7 +66,8 @@ struct PackedForm {
 
 /// The form of a freshly packed weight: a pure function of the request, the source and the target.
 ///
-/// order      1. dense, or as_stored: rows1, which checkpoints have
+/// order      1. dense, or as_stored: rows1, which checkpoints have; auto and in_out, which no
+///            kernel multiplies: rows1
 ///            2. auto, kernel_feed: the order that kernels of the target want, if the weight can be
 ///               stored so, else rows1. Matrices of fewer than eight rows or with one block a row
 ///               are the same bytes in both, and are called rows1

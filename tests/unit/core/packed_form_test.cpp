@@ -99,5 +99,18 @@ TEST_CASE("a packed form says what is done to the bytes, and keeps the orientati
         Encoding{Encoding::Kind::requantize_to, "f16:f16"});
 }
 
+TEST_CASE("what no kernel multiplies is in another order only where that is asked for") {
+  const PackTarget target = a_target();
+  PackSource source;
+  source.codec = "q4_0:q4_0";
+  source.packed = source.matrix = source.rows8 = true;
+  FormRequest request;
+  CHECK(resolve_packed_form(request, source, target).form.order == Order::rows8);
+  request.orientation = Orientation::in_out;
+  CHECK(resolve_packed_form(request, source, target).form.order == Order::rows1);
+  request.order = OrderRequest::kernel_feed;
+  CHECK(resolve_packed_form(request, source, target).form.order == Order::rows8);
+}
+
 }  // namespace
 }  // namespace synps
