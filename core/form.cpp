@@ -14,10 +14,9 @@ constexpr NameTable<Orientation, 2> kOrientations{
     {{{Orientation::out_in, "out_in"}, {Orientation::in_out, "in_out"}}}};
 constexpr NameTable<Residency, 2> kResidencies{
     {{{Residency::heap, "heap"}, {Residency::mapped, "mapped"}}}};
-constexpr NameTable<OrderRequest, 3> kOrderRequests{
-    {{{OrderRequest::automatic, "auto"},
-      {OrderRequest::as_stored, "as_stored"},
-      {OrderRequest::kernel_feed, "kernel_feed"}}}};
+constexpr NameTable<OrderRequest, 3> kOrderRequests{{{{OrderRequest::automatic, "auto"},
+                                                      {OrderRequest::as_stored, "as_stored"},
+                                                      {OrderRequest::kernel_feed, "kernel_feed"}}}};
 constexpr NameTable<ResidencyRequest, 3> kResidencyRequests{
     {{{ResidencyRequest::automatic, "auto"},
       {ResidencyRequest::heap, "heap"},

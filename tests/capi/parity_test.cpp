@@ -9,6 +9,7 @@
 #include "artifact_builder.h"
 #include "synps.h"
 #include "synps/artifact.h"
+#include "synps/codec_package.h"
 #include "synps/error.h"
 #include "temp_dir.h"
 
@@ -131,6 +132,37 @@ TEST_CASE("every codec under every profile gives the same through C as through C
       compare_values(weight, handle.artifact, i);
     }
   }
+}
+
+TEST_CASE("weights of a codec package are read once the package is named") {
+  const TempDir folder;
+  const std::string path = folder.file("model.synps");
+  CodecRegistry codecs = builtin_registry();
+  add_codec_package(codecs, "q8_row", SYNPS_TEST_Q8_ROW);
+  WeightToStore weight;
+  weight.path = "packaged";
+  weight.shape = Shape{3, 8};
+  weight.codec = "q8_row";
+  for (int i = 0; i < 24; ++i) weight.values.push_back(static_cast<float>(i) - 11.5f);
+  build_artifact(path, {weight}, {}, codecs);
+  synps_artifact* artifact = nullptr;
+  synps_error* error = nullptr;
+  CHECK(synps_open(path.c_str(), nullptr, &artifact, &error) == SYNPS_ERROR_PACKAGE);
+  CHECK(std::string(synps_error_message(error)).find("'q8_row'") != std::string::npos);
+  synps_error_free(error);
+
+  const synps_package package{"q8_row", SYNPS_TEST_Q8_ROW};
+  synps_options options{};
+  options.struct_size = sizeof options;
+  options.packages = &package;
+  options.package_count = 1;
+  const Handle handle(path, &options);
+  OpenOptions wanted;
+  wanted.codecs = &codecs;
+  const Artifact opened = Artifact::open(path, wanted);
+  std::vector<float> values(24);
+  CHECK(synps_decode(handle.artifact, 0, 0, 3, values.data(), 24, nullptr) == SYNPS_OK);
+  CHECK(same(values, opened.weight(0).decode()));
 }
 
 TEST_CASE("errors are those of C++, code and message") {

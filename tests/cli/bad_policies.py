@@ -19,6 +19,10 @@ def group_of(paths, **fields):
     return "\n[groups.g]\n" + entries({"paths": paths, **fields})
 
 
+def feed(pattern):
+    return f'\n[policies."{pattern}".form]\norder = "kernel_feed"\n'
+
+
 QK = group_of("model.layers.*.self_attn.{q,k}_proj")
 
 
@@ -258,6 +262,20 @@ def faults_against(tiny):
         'compress = "zstd"',
         weights=tiny,
     )
+    yield Bad(
+        "no kernel of cpu feeds on a codec: 'model.embed_tokens.weight'",
+        ROOT + scheme("**.embed_tokens", format="q5_1") + feed("**.embed_tokens"),
+        'order = "kernel_feed"',
+        weights=tiny,
+    )
+    yield Bad(
+        "a weight cannot have the order that kernels of cpu-avx2 want: 3 weights",
+        ROOT + '\n[devices.board]\ntarget = "cpu-avx2"\n'
+        + scheme("**.input_layernorm", format="q4_0") + feed("**.input_layernorm")
+        + '[policies."**.input_layernorm".backend]\ndevice = "board"\n',
+        'order = "kernel_feed"',
+        weights=tiny,
+    )
     yield Bad("a float weight that no scheme covers", "", None, weights=tiny)
     yield Bad(
         "a float weight that no scheme covers",
@@ -281,6 +299,13 @@ def faults_against(tiny):
         "GGUF has no tensor type for a codec: 2 weights",
         fixtures.GGUF_TERNARY,
         "[[policies",
+        weights="tiny.gguf",
+        to="gguf",
+    )
+    yield Bad(
+        "GGUF holds rows one after the other alone: 'output_norm.weight'",
+        fixtures.GGUF + feed("output_norm"),
+        'order = "kernel_feed"',
         weights="tiny.gguf",
         to="gguf",
     )

@@ -37,7 +37,7 @@ std::string feeding(const std::string& format) {
 std::vector<Problem> problems_for(const std::string& format,
                                   const std::vector<WeightFacts>& weights, const PackTarget& target,
                                   OutputKind output = OutputKind::artifact) {
-  const PackTargets targets = target;
+  const PackTargets targets(target);
   ResolveOptions options;
   options.target = &targets;
   options.output = output;

@@ -25,7 +25,7 @@ WeightToStore weight_of(const std::string& path, const std::string& codec, Shape
   return weight;
 }
 
-/// Runs a unit twice as often as there are workers, from the last one to the first.
+/// Runs units on the calling thread, the last one first.
 class BackwardExecutor final : public Executor {
  public:
   unsigned workers() const noexcept override { return 3; }
