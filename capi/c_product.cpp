@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <string>
@@ -24,7 +25,7 @@ void run_in_pool(void* context, std::uint64_t units, void (*task)(void*, std::ui
 }
 
 /// The caller's threads. What they do with units is not trusted: no unit that was not asked for is
-/// run, and whether all were is known.
+/// run, none twice, and whether all were is known.
 class CallerExecutor final : public Executor {
  public:
   explicit CallerExecutor(const synps_executor& executor) : executor_(executor) {
@@ -40,9 +41,9 @@ class CallerExecutor final : public Executor {
   unsigned workers() const noexcept override { return executor_.workers; }
 
   void run(std::uint64_t units, Task task) override {
-    Units state{task, units};
+    Units state(task, units);
     executor_.run(executor_.context, units, run_unit, &state);
-    if (state.calls.load(std::memory_order_relaxed) != units) complete_ = false;
+    if (state.calls.load(std::memory_order_relaxed) != units || !state.all_ran()) complete_ = false;
   }
 
   void check_complete() const {
@@ -52,16 +53,31 @@ class CallerExecutor final : public Executor {
   }
 
  private:
-  struct Units {
-    Task task;
-    std::uint64_t count;
+  class Units {
+   public:
+    Units(Task task, std::uint64_t count)
+        : count_(count), task_(task), ran_(std::make_unique<std::atomic<bool>[]>(count)) {}
+
+    void run(std::uint64_t unit) {
+      calls.fetch_add(1, std::memory_order_relaxed);
+      if (unit < count_ && !ran_[unit].exchange(true, std::memory_order_relaxed)) task_(unit);
+    }
+    bool all_ran() const noexcept {
+      return std::all_of(ran_.get(), ran_.get() + count_, [](const std::atomic<bool>& ran) {
+        return ran.load(std::memory_order_relaxed);
+      });
+    }
+
     std::atomic<std::uint64_t> calls = 0;
+
+   private:
+    std::uint64_t count_;
+    Task task_;
+    std::unique_ptr<std::atomic<bool>[]> ran_;
   };
 
   static void run_unit(void* context, std::uint64_t unit) {
-    Units& units = *static_cast<Units*>(context);
-    units.calls.fetch_add(1, std::memory_order_relaxed);
-    if (unit < units.count) units.task(unit);
+    static_cast<Units*>(context)->run(unit);
   }
 
   synps_executor executor_;

@@ -6,6 +6,7 @@
 
 #include "check_output.h"
 #include "commands.h"
+#include "device_profiles.h"
 #include "failures.h"
 #include "inputs.h"
 #include "options.h"
@@ -91,7 +92,10 @@ std::optional<Plan> plan_or_problems(const Checkpoint& checkpoint, PolicyCheck& 
                                      const PlanOptions& options) {
   if (!check.problems.empty()) return std::nullopt;
   try {
-    return make_plan(checkpoint, *check.policy, options);
+    Plan plan = make_plan(checkpoint, *check.policy, options);
+    if (!plan.gguf)
+      check_device_profiles(plan, check.policy->codecs(), options.target, checkpoint.path());
+    return plan;
   } catch (const Error& error) {
     if (error.code() == ErrorCode::io) throw;
     check.problems = error.problems();

@@ -141,8 +141,9 @@ std::string load_form_text(const PlannedLoad& load) {
     text += " -> f32";
   else if (decision.converts())
     text += fmt::format(" -> {} {}", codec, to_string(decision.form.order));
-  return fmt::format("{}, {}; {}", text, to_string(decision.form.residency),
-                     to_string(decision.reason));
+  const bool only_inflated = decision.inflates && !decision.relays && !decision.dequantizes;
+  return fmt::format("{}, {}; {}{}", text, to_string(decision.form.residency),
+                     only_inflated ? "inflated, else " : "", to_string(decision.reason));
 }
 
 std::string load_text(const LoadReport& report, bool all, std::size_t width) {

@@ -3,12 +3,12 @@
 #include <fmt/core.h>
 #include <spdlog/spdlog.h>
 
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "commands.h"
+#include "device_profiles.h"
 #include "failures.h"
 #include "gguf_report.h"
 #include "inputs.h"
@@ -21,7 +21,6 @@
 #include "standard_streams.h"
 #include "synps/json_writer.h"
 #include "synps/memory_plan.h"
-#include "synps/stored_codec.h"
 #include "target_options.h"
 #include "text.h"
 #include "trace_file.h"
@@ -212,40 +211,6 @@ PackReport pack_with_progress(const Checkpoint& checkpoint, const Plan& plan, co
   return report;
 }
 
-/// What loading the artifact takes, for kernels of packing's target.
-LoadReport load_report(const Plan& plan, const Policy& policy, const Options& options) {
-  LoadOptions how;
-  how.profile = chosen_profile(options.profile, &policy);
-  if (how.profile) how.capabilities = capabilities_for(options.target, TargetRequest::cpu);
-  return report_load(plan.layout.index, policy.codecs(), how,
-                     std::string(to_string(target_request(options.target, TargetRequest::cpu))));
-}
-
-/// Strict profiles refuse before any work what they would refuse at load.
-void check_profiles(const Plan& plan, const Policy& policy, const PackTargets& targets,
-                    const Options& options) {
-  struct Group {
-    const Profile* profile = nullptr;
-    std::vector<PlannedLoad> loads;
-  };
-  std::map<std::string, Group> groups;  // by the profile's name
-  for (const StoredWeight& weight : plan.layout.index.weights) {
-    const PackTarget& target = targets.of(weight.device);
-    if (!target.profile || !target.profile->strict) continue;
-    LoadOptions how;
-    how.profile = target.profile;
-    how.capabilities = target.capabilities;
-    FormDecision decision = decide_load(weight, stored_codec(policy.codecs(), weight), how);
-    const WeightMemory memory = memory_of(weight, decision);
-    Group& group = groups[target.profile->name];
-    group.profile = &*target.profile;
-    group.loads.push_back({&weight, std::move(decision), memory});
-  }
-  for (auto& [name, group] : groups)
-    check_fits(resolve_plan(std::move(group.loads), budget_here(*group.profile), true),
-               *group.profile, options.output, false);
-}
-
 /// The plan, after the checks that packing would make of its output and of its memory.
 int dry_run(const Checkpoint& checkpoint, const Plan& plan, const Policy& policy,
             const PackTargets& targets, const Options& options) {
@@ -254,18 +219,23 @@ int dry_run(const Checkpoint& checkpoint, const Plan& plan, const Policy& policy
   WeightReport report = report_plan(plan, policy, checkpoint);
   report.pack_memory = pack_memory(checkpoint, plan);
   workers_within(*report.pack_memory, 1, options.max_memory, checkpoint.path());
-  if (!plan.gguf) report.load = load_report(plan, policy, options);
+  if (!plan.gguf) {
+    LoadOptions how;
+    how.profile = chosen_profile(options.profile, &policy);
+    report.load = report_load_for(plan, policy.codecs(), targets, std::move(how));
+  }
   write_output(options.json ? plan_json(report)
                             : plan_text(report, options.checkpoint, options.all, output_width()));
-  if (!plan.gguf) check_profiles(plan, policy, targets, options);
+  if (!plan.gguf) check_device_profiles(plan, policy.codecs(), targets, options.checkpoint);
   return 0;
 }
 
 int run(const Options& options, const CommonOptions& common) {
   const OutputKind kind = output_kind_for(options.output, options.to);
   check_compress(kind, options.compress);
-  if (kind == OutputKind::gguf && !options.profile.empty())
-    throw usage_error("whoever loads a GGUF file decides how", "leave out --profile");
+  if (kind == OutputKind::gguf && (!options.profile.empty() || options.target.given()))
+    throw usage_error("whoever loads a GGUF file decides how",
+                      "leave out --profile, --target and --kernels");
   const Checkpoint checkpoint = open_checkpoint(options.checkpoint, kind);
   const CodecRegistry codecs = registry_with(options.packages);
   const Policy policy = load_policy(options.policy, codecs);
@@ -277,7 +247,7 @@ int run(const Options& options, const CommonOptions& common) {
   log_warnings(plan);
   log_large_shards(plan, options.max_shard);
   if (options.dry_run) return dry_run(checkpoint, plan, policy, how.target, options);
-  if (!plan.gguf) check_profiles(plan, policy, how.target, options);
+  if (!plan.gguf) check_device_profiles(plan, policy.codecs(), how.target, options.checkpoint);
 
   spdlog::info("{}: writing {}{}", escape_for_display(options.output),
                plan.layout.has_bounds ? "at most " : "", exact_bytes(plan.artifact_bytes));

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "commands.h"
+#include "device_profiles.h"
 #include "failures.h"
 #include "inputs.h"
 #include "options.h"
@@ -55,17 +56,19 @@ void print(const WeightReport& report, const Options& options) {
                             : plan_text(report, options.input, options.all, output_width()));
 }
 
-/// How the artifact is loaded: by this machine's kernels, or those of packing's target, unless the
-/// options say something else.
-LoadReport load_report(const ArtifactIndex& index, const CodecRegistry& codecs,
-                       const Options& options, std::optional<Profile> profile,
-                       TargetRequest otherwise) {
+LoadOptions load_options(const Options& options, std::optional<Profile> profile) {
   LoadOptions how;
   how.profile = std::move(profile);
   how.budget = options.load.budget;
-  if (how.profile) how.capabilities = capabilities_for(options.target, otherwise);
-  return report_load(index, codecs, how,
-                     std::string(to_string(target_request(options.target, otherwise))));
+  return how;
+}
+
+/// How an artifact is loaded: by this machine's kernels, unless the options say something else.
+LoadReport load_report(const ArtifactIndex& index, const CodecRegistry& codecs,
+                       const Options& options, std::optional<Profile> profile) {
+  LoadOptions how = load_options(options, std::move(profile));
+  if (how.profile) how.capabilities = capabilities_for(options.target, TargetRequest::native);
+  return report_load(index, codecs, how, target_name(options.target, TargetRequest::native));
 }
 
 void check_artifact_options(const Options& options) {
@@ -75,8 +78,7 @@ void check_artifact_options(const Options& options) {
                       "leave out --policy, --compress, --max-shard-size, --to and "
                       "--allow-unmatched, or name a checkpoint; --policy can name a file that has "
                       "the --profile");
-  if (options.load.profile.empty() &&
-      !(options.target.target.empty() && options.target.kernels.empty()))
+  if (options.load.profile.empty() && options.target.given())
     throw usage_error("kernels have no say in how an artifact loads as packed",
                       "leave out --target and --kernels, or give a --profile");
 }
@@ -88,7 +90,7 @@ int run_artifact(const Options& options, const CodecRegistry& codecs) {
   const auto profile = chosen_profile(options.load.profile, policy ? &*policy : nullptr);
   const ArtifactSet artifact(options.input);
   WeightReport report = report_artifact(artifact, codecs);
-  report.load = load_report(artifact.index(), codecs, options, profile, TargetRequest::native);
+  report.load = load_report(artifact.index(), codecs, options, profile);
   print(report, options);
   log_missing_codecs(artifact, codecs);
   check_load(*report.load, options.input, options.load.allow_over_budget);
@@ -100,9 +102,9 @@ int run(const Options& options) {
   if (is_artifact(options.input)) return run_artifact(options, codecs);
   const OutputKind kind = output_kind(options.to);
   check_compress(kind, options.compress);
-  if (kind == OutputKind::gguf && options.load.given())
+  if (kind == OutputKind::gguf && (options.load.given() || options.target.given()))
     throw usage_error("whoever loads a GGUF file decides how",
-                      "leave out --profile, --budget and --allow-over-budget");
+                      "leave out --profile, --budget, --allow-over-budget, --target and --kernels");
   const Checkpoint checkpoint = open_checkpoint(options.input, kind);
   const Policy policy = load_policy(options.policy, codecs);
   PlanOptions how{options.allow_unmatched, compress_request(options.compress), kind};
@@ -118,10 +120,14 @@ int run(const Options& options) {
     print(report, options);
     return 0;
   }
-  report.load = load_report(plan.layout.index, policy.codecs(), options,
-                            chosen_profile(options.load.profile, &policy), TargetRequest::cpu);
+  report.load =
+      report_load_for(plan, policy.codecs(), how.target,
+                      load_options(options, chosen_profile(options.load.profile, &policy)));
   print(report, options);
   check_load(*report.load, options.input, options.load.allow_over_budget);
+  // Those that pack would look at, too.
+  if (options.load.profile.empty())
+    check_device_profiles(plan, policy.codecs(), how.target, options.input);
   return 0;
 }
 

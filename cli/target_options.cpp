@@ -55,12 +55,16 @@ Capabilities capabilities_for(const TargetOptions& options, TargetRequest otherw
   return kernels_for(options).capabilities(target_request(options, otherwise));
 }
 
+std::string target_name(const TargetOptions& options, TargetRequest otherwise) {
+  const std::string_view target = to_string(target_request(options, otherwise));
+  if (options.kernels.empty() || options.kernels == "all") return std::string(target);
+  return fmt::format("{} (--kernels {})", target, options.kernels);
+}
+
 PackTarget pack_target(const TargetOptions& options) {
   PackTarget target;
   target.capabilities = capabilities_for(options, TargetRequest::cpu);
-  target.name = to_string(target_request(options, TargetRequest::cpu));
-  if (!options.kernels.empty() && options.kernels != "all")
-    target.name += fmt::format(" (--kernels {})", options.kernels);
+  target.name = target_name(options, TargetRequest::cpu);
   return target;
 }
 

@@ -16,6 +16,8 @@ namespace synps::cli {
 struct TargetOptions {
   std::string target;   ///< "" for the command's own
   std::string kernels;  ///< "" for all
+
+  bool given() const noexcept { return !target.empty() || !kernels.empty(); }
 };
 
 /// `--target TARGET` and `--kernels KERNELS`.
@@ -27,6 +29,9 @@ TargetRequest target_request(const TargetOptions& options, TargetRequest otherwi
 KernelRegistry kernels_for(const TargetOptions& options);
 /// What these kernels of that target feed on.
 Capabilities capabilities_for(const TargetOptions& options, TargetRequest otherwise);
+
+/// What it is called: "cpu-avx2", "native (--kernels dense)".
+std::string target_name(const TargetOptions& options, TargetRequest otherwise);
 
 /// What packing is for: the kernels of all CPUs, unless the options say something else, so that the
 /// bytes do not depend on this machine.

@@ -22,7 +22,7 @@ std::uint64_t true_bytes(const StoredWeight& weight) noexcept {
 }
 
 void tell_conversion(TraceSink& sink, const StoredWeight& weight, std::string_view kind,
-                     FormOfBytes from, FormOfBytes to, const Stopwatch& time) {
+                     FormOfBytes from, FormOfBytes to, const LoadStopwatch& time) {
   ConversionEvent event;
   event.weight = weight.weight.path;
   event.kind = kind;

@@ -11,9 +11,9 @@
 namespace synps {
 
 /// Adds up the time that the parts of one conversion take. Looks at no clock unless it is on.
-class Stopwatch {
+class LoadStopwatch {
  public:
-  explicit Stopwatch(bool on) noexcept : on_(on) {}
+  explicit LoadStopwatch(bool on) noexcept : on_(on) {}
 
   template <typename Work>
   void time(Work&& work) {
@@ -51,6 +51,6 @@ struct FormOfBytes {
 
 /// Tells `sink` of a conversion.
 void tell_conversion(TraceSink& sink, const StoredWeight& weight, std::string_view kind,
-                     FormOfBytes from, FormOfBytes to, const Stopwatch& time);
+                     FormOfBytes from, FormOfBytes to, const LoadStopwatch& time);
 
 }  // namespace synps

@@ -54,8 +54,8 @@ struct WeightLoader::Job {
   const Codec* codec;
   std::vector<std::span<std::byte>> blocks;  ///< of the heap, as heap_blocks() has them
   std::span<std::byte> buffer;               ///< of conversion_buffer_bytes()
-  Stopwatch inflating;
-  Stopwatch converting;
+  LoadStopwatch inflating;
+  LoadStopwatch converting;
 
   Order stored_order() const { return weight.components.front().order; }
 };
@@ -78,8 +78,8 @@ HeapBytes WeightLoader::load(std::size_t number, const FormDecision& decision, c
           codec,
           {},
           {buffer.get(), buffer_size},
-          Stopwatch(trace_ != nullptr),
-          Stopwatch(trace_ != nullptr)};
+          LoadStopwatch(trace_ != nullptr),
+          LoadStopwatch(trace_ != nullptr)};
   std::byte* next = heap.get();
   for (const std::uint64_t block : sizes) {
     job.blocks.emplace_back(next, block);

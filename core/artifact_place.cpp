@@ -86,7 +86,7 @@ std::uint64_t sums_used(const ArtifactIndex& index) noexcept {
   std::uint64_t bytes = 0;
   for (const StoredWeight& weight : index.weights)
     for (const StoredComponent& stored : weight.components)
-      bytes += stored.chunks() * sum_bytes(stored.compression);
+      bytes = saturating_add(bytes, saturating_mul(stored.chunks(), sum_bytes(stored.compression)));
   return bytes;
 }
 

@@ -42,6 +42,10 @@ ArtifactReader::ArtifactReader(const std::string& path, Os& os)
   open_header();
   open_index();
   check_bounds();
+  // So that there are no more chunks than digests, and memory for them is in proportion.
+  if (sums_used(index_) > sums_bytes_)
+    throw damaged(file_.path(), "the list of digests is shorter than its chunks need",
+                  std::string(kSumsEntry));
   if (index_.zstd.empty()) return;  // nothing is compressed
   check_digest_numbers();
   read_frame_sizes();
@@ -132,9 +136,6 @@ void ArtifactReader::check_bounds() const {
 void ArtifactReader::check_digest_numbers() const {
   ArtifactIndex numbered = index_;
   number_digests(numbered);
-  if (sums_used(index_) > sums_bytes_)
-    throw damaged(file_.path(), "the list of digests is shorter than its chunks need",
-                  std::string(kSumsEntry));
   for (std::size_t w = 0; w < index_.weights.size(); ++w)
     for (std::size_t c = 0; c < index_.weights[w].components.size(); ++c) {
       const StoredComponent& stored = index_.weights[w].components[c];

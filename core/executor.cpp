@@ -64,6 +64,16 @@ struct ThreadPool::Impl {
   Job* job = nullptr;  ///< under the mutex
   std::vector<std::jthread> threads;
 
+  /// Also when the pool could not be made in full.
+  ~Impl() {
+    {
+      const std::lock_guard lock(mutex);
+      stop.store(true, std::memory_order_release);
+    }
+    work_came.notify_all();
+    threads.clear();  // joins them while what they use is still there
+  }
+
   void serve() {
     std::uint64_t seen = 0;
     for (;;) {
@@ -119,14 +129,7 @@ ThreadPool::ThreadPool(unsigned workers) : impl_(std::make_unique<Impl>()) {
   }
 }
 
-ThreadPool::~ThreadPool() {
-  {
-    const std::lock_guard lock(impl_->mutex);
-    impl_->stop.store(true, std::memory_order_release);
-  }
-  impl_->work_came.notify_all();
-  impl_->threads.clear();  // joins them while what they use is still there
-}
+ThreadPool::~ThreadPool() = default;
 
 unsigned ThreadPool::workers() const noexcept {
   return static_cast<unsigned>(impl_->threads.size()) + 1;

@@ -29,7 +29,8 @@ std::string best_suggestions(const MemoryPlan& plan) {
   return text;
 }
 
-Problem does_not_fit(const MemoryPlan& plan, const Profile& profile, const std::string& file) {
+Problem does_not_fit(const MemoryPlan& plan, const Profile& profile, const std::string& file,
+                     std::string_view otherwise) {
   Problem problem{.code = ErrorCode::limit, .file = file};
   problem.what = "loading does not fit the budget" + profile_words(profile);
   problem.found = mib(plan.total.resident) + " resident";
@@ -38,7 +39,7 @@ Problem does_not_fit(const MemoryPlan& plan, const Profile& profile, const std::
   problem.want = "at most " + mib(plan.budget.value_or(0));
   problem.hint = best_suggestions(plan);
   if (!problem.hint.empty()) problem.hint += "; or ";
-  problem.hint += "take another --profile, a larger --budget, or --allow-over-budget";
+  problem.hint += otherwise;
   return problem;
 }
 
@@ -74,7 +75,7 @@ Problem is_refused(const PlannedLoad& load, const Profile& profile, const std::s
 }  // namespace
 
 void check_fits(const MemoryPlan& plan, const Profile& profile, const std::string& file,
-                bool allow_over_budget) {
+                bool allow_over_budget, std::string_view otherwise) {
   std::vector<Problem> problems;
   for (const std::size_t i : plan.refused) {
     if (problems.size() == kNamed) break;
@@ -82,7 +83,8 @@ void check_fits(const MemoryPlan& plan, const Profile& profile, const std::strin
   }
   if (plan.refused.size() > kNamed)
     problems.back().hint += fmt::format("; and so {} more weights", plan.refused.size() - kNamed);
-  if (!plan.fits && !allow_over_budget) problems.push_back(does_not_fit(plan, profile, file));
+  if (!plan.fits && !allow_over_budget)
+    problems.push_back(does_not_fit(plan, profile, file, otherwise));
   if (!problems.empty()) throw Error(std::move(problems));
 }
 

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <compare>
 #include <map>
 #include <tuple>
 
@@ -13,10 +14,18 @@ namespace {
 
 using Kind = Suggestion::Kind;
 
-/// What one weight could do without, and who asked for it.
-struct Saving {
+/// A way out for one weight, and all that it takes.
+struct Way {
   Kind kind = Kind::map;
-  bool asked = false;
+  bool asked = false;     ///< policy or caller asked for what is undone
+  bool inflates = false;  ///< it must not be compressed, besides
+  bool on_heap = false;   ///< nor asked to be on the heap
+
+  auto operator<=>(const Way&) const = default;
+};
+
+struct Saving {
+  Way way{};
   std::uint64_t bytes = 0;
 };
 
@@ -24,16 +33,13 @@ std::uint64_t less(std::uint64_t now, std::uint64_t then) noexcept {
   return now > then ? now - then : 0;
 }
 
-/// The same weight with one thing undone. Where nothing is left to convert, it is where it would be
-/// without conversions.
-FormDecision without(const PlannedLoad& load, Kind kind) {
+/// The weight as stored, and mapped, which is what a plan over its budget makes of one that is on
+/// the heap for its profile alone.
+std::uint64_t saved_by_mapping(const PlannedLoad& load) {
   FormDecision decision = load.decision;
-  if (kind == Kind::undo_dequantize) decision.dequantizes = false;
-  if (kind == Kind::undo_relayout) decision.relays = false;
-  if (kind == Kind::undo_inflate) decision.inflates = false;
-  if (kind == Kind::map) decision.own_residency = Residency::mapped;
-  if (!decision.converts()) decision.form.residency = decision.own_residency;
-  return decision;
+  decision.inflates = decision.relays = decision.dequantizes = false;
+  decision.form.residency = Residency::mapped;
+  return less(load.memory.resident, memory_of(*load.weight, decision).resident);
 }
 
 bool stores_f32(const StoredWeight& weight) noexcept {
@@ -41,29 +47,34 @@ bool stores_f32(const StoredWeight& weight) noexcept {
          weight.components[0].component.dtype == DType::f32;
 }
 
-Saving saving_of(const PlannedLoad& load, Kind kind, bool asked) {
-  const std::uint64_t then = memory_of(*load.weight, without(load, kind)).resident;
-  return {kind, asked, less(load.memory.resident, then)};
+/// What becomes of the weight, undone with everything that comes of it.
+Way undoing(const FormDecision& decision) noexcept {
+  Way way;
+  way.inflates = decision.inflates && (decision.dequantizes || decision.relays);
+  way.on_heap = decision.asked_residency && decision.own_residency == Residency::heap;
+  if (decision.dequantizes) {
+    way.kind = Kind::undo_dequantize;
+    way.asked = decision.reason == FormReason::asked_dequantized;
+  } else if (decision.relays) {
+    way.kind = Kind::undo_relayout;
+    way.asked = decision.reason == FormReason::asked_kernel_feed;
+  } else if (decision.inflates) {
+    way.kind = Kind::undo_inflate;
+  } else {
+    way.on_heap = false;
+    way.asked = decision.asked_residency;
+  }
+  return way;
 }
 
 /// Everything that would help for one weight, each on its own.
 std::vector<Saving> savings_of(const PlannedLoad& load) {
   const FormDecision& decision = load.decision;
   if (decision.form.residency == Residency::mapped) return {};
-  std::vector<Saving> found;
-  if (decision.dequantizes)
-    found.push_back(
-        saving_of(load, Kind::undo_dequantize, decision.reason == FormReason::asked_dequantized));
-  if (decision.relays)
-    found.push_back(
-        saving_of(load, Kind::undo_relayout, decision.reason == FormReason::asked_kernel_feed));
-  if (decision.inflates) found.push_back(saving_of(load, Kind::undo_inflate, false));
-  if (!decision.converts()) {
-    found.push_back(saving_of(load, Kind::map, decision.asked_residency));
-    // Half the bytes, in a type that every reader knows.
-    if (stores_f32(*load.weight))
-      found.push_back({Kind::smaller_codec, true, load.memory.resident / 2});
-  }
+  std::vector<Saving> found{{undoing(decision), saved_by_mapping(load)}};
+  // Half the bytes, in a type that every reader knows.
+  if (!decision.converts() && stores_f32(*load.weight))
+    found.push_back({{Kind::smaller_codec, true}, load.memory.resident / 2});
   return found;
 }
 
@@ -104,37 +115,40 @@ std::string_view change(Kind kind) noexcept {
   return "";
 }
 
-std::string text_of(const Suggestion& suggestion) {
+std::string text_of(const Suggestion& suggestion, const Way& way) {
   const std::size_t count = suggestion.weights.size();
   const std::string who = count == 1 ? "1 weight is" : fmt::format("{} weights are", count);
-  return fmt::format("{} {}: {}", who, change(suggestion.kind),
-                     cure(suggestion.kind, suggestion.asked));
+  std::string text = fmt::format("{} {}{}: {}", who, way.inflates ? "inflated and " : "",
+                                 change(way.kind), cure(way.kind, way.asked));
+  if (way.inflates) text += "; with form.compress = \"none\"";
+  if (way.on_heap) text += "; and do not ask for form.residency = \"heap\"";
+  return text;
 }
 
 }  // namespace
 
 std::vector<Suggestion> suggestions_for(const std::vector<PlannedLoad>& weights) {
-  std::map<std::pair<bool, Kind>, Suggestion> by_kind;
+  std::map<Way, Suggestion> by_way;
   for (const PlannedLoad& load : weights)
     for (const Saving& saving : savings_of(load)) {
       if (saving.bytes == 0) continue;
-      Suggestion& suggestion = by_kind[{saving.asked, saving.kind}];
-      suggestion.kind = saving.kind;
-      suggestion.asked = saving.asked;
+      Suggestion& suggestion = by_way[saving.way];
+      suggestion.kind = saving.way.kind;
+      suggestion.asked = saving.way.asked || saving.way.on_heap;
       suggestion.saves = saturating_add(suggestion.saves, saving.bytes);
       suggestion.weights.push_back(load.weight->weight.path);
     }
   std::vector<Suggestion> suggestions;
-  for (auto& [key, suggestion] : by_kind) {
-    suggestion.text = text_of(suggestion);
+  for (auto& [way, suggestion] : by_way) {
+    suggestion.text = text_of(suggestion, way);
     suggestions.push_back(std::move(suggestion));
   }
   const auto rank = [](const Suggestion& each) {
     const bool heap = each.kind == Kind::map || each.kind == Kind::smaller_codec;
     return std::tuple(each.asked, !each.asked && heap, ~each.saves, each.kind);
   };
-  std::sort(suggestions.begin(), suggestions.end(),
-            [&](const Suggestion& a, const Suggestion& b) { return rank(a) < rank(b); });
+  std::stable_sort(suggestions.begin(), suggestions.end(),
+                   [&](const Suggestion& a, const Suggestion& b) { return rank(a) < rank(b); });
   return suggestions;
 }
 

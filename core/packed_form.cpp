@@ -7,8 +7,11 @@ Order packed_order(const FormRequest& request, const PackSource& source, const P
                    OrderFault& fault) {
   if (request.order == OrderRequest::as_stored) return Order::rows1;
   const bool asked = request.order == OrderRequest::kernel_feed;
-  if (!asked && request.orientation == Orientation::in_out) return Order::rows1;
   const std::optional<Order> wanted = target.capabilities.wanted_order(source.codec);
+  if (request.orientation == Orientation::in_out) {
+    if (asked) fault = OrderFault::in_out;
+    return Order::rows1;
+  }
   if (asked && !wanted) fault = OrderFault::no_kernel;
   if (!wanted || *wanted == Order::rows1 || !source.packed) return Order::rows1;
   if (asked && !source.matrix) fault = OrderFault::not_matrix;

@@ -126,13 +126,13 @@ ChromeTraceSink::ChromeTraceSink(const std::string& path, bool force,
 ChromeTraceSink::~ChromeTraceSink() = default;
 
 void ChromeTraceSink::conversion(const ConversionEvent& event) {
-  const std::string text = fmt::format(
-      R"("cat":"conversion","ph":"X","name":{},"ts":{},"dur":{},"args":{{"weight":{},"from":{},)"
-      R"("to":{},"bytes_before":{},"bytes_after":{},"busy_us":{}}}}})",
-      json_text(fmt::format("{} {}", event.kind, event.weight)),
-      microseconds(event.begin - impl_->origin), microseconds(event.end - event.begin),
-      json_text(event.weight), json_text(event.from), json_text(event.to), event.bytes_before,
-      event.bytes_after, microseconds(event.busy));
+  const std::string text =
+      fmt::format(R"("cat":{},"ph":"X","name":{},"ts":{},"dur":{},"args":{{"weight":{},"from":{},)"
+                  R"("to":{},"bytes_before":{},"bytes_after":{},"busy_us":{}}}}})",
+                  json_text(event.kind), json_text(fmt::format("{} {}", event.kind, event.weight)),
+                  microseconds(event.begin - impl_->origin), microseconds(event.end - event.begin),
+                  json_text(event.weight), json_text(event.from), json_text(event.to),
+                  event.bytes_before, event.bytes_after, microseconds(event.busy));
   const std::lock_guard lock(impl_->mutex);
   if (impl_->failure || impl_->closed) return;
   try {

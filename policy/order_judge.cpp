@@ -49,6 +49,20 @@ Problem not_matrix(const WeightFacts& facts, const PackSource& source, const Pac
   return problem;
 }
 
+Problem no_orientation() {
+  Problem problem{.what = "no kernel multiplies a weight of this orientation"};
+  problem.found = "order = \"kernel_feed\" with orientation = \"in_out\"";
+  problem.hint = "set order = \"auto\" for these weights";
+  return problem;
+}
+
+Problem problem_of(OrderFault fault, const WeightFacts& facts, const PackSource& source,
+                   const PackTarget& target, const CodecRegistry& codecs) {
+  if (fault == OrderFault::in_out) return no_orientation();
+  if (fault == OrderFault::no_kernel) return no_kernel(source, target, codecs);
+  return not_matrix(facts, source, target, codecs);
+}
+
 }  // namespace
 
 std::optional<WeightFault> order_fault(const WeightFacts& facts, const SetResolution& set,
@@ -63,8 +77,7 @@ std::optional<WeightFault> order_fault(const WeightFacts& facts, const SetResolu
   WeightFault found;
   for (const KeyDecision& decision : set.common.decisions)
     if (decision.key == "form.order") found.place = decision.place;
-  found.problem = fault == OrderFault::no_kernel ? no_kernel(source, target, codecs)
-                                                 : not_matrix(facts, source, target, codecs);
+  found.problem = problem_of(fault, facts, source, target, codecs);
   found.problem.field = "form.order";
   return found;
 }

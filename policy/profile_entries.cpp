@@ -112,6 +112,26 @@ Profile resolved(const ProfileEntries& profiles, const std::string& name) {
   return profile;
 }
 
+/// Whether the profile comes, base by base, to one that extends none.
+bool has_end(const ProfileEntries& profiles, const std::string& name) {
+  std::size_t bases = 0;
+  for (auto at = profiles.find(name); at != profiles.end(); at = profiles.find(at->second.extends))
+    if (++bases > profiles.size()) return false;
+  return true;
+}
+
+/// A reserve that leaves nothing is a mistake of units, most likely.
+void check_memory(const ProfileEntries& profiles, const std::string& name, ProblemList& problems) {
+  if (!has_end(profiles, name)) return;
+  const Profile profile = resolved(profiles, name);
+  if (!profile.memory_bytes || profile.reserve_bytes <= *profile.memory_bytes) return;
+  problems.add(profiles.find(name)->second.place,
+               {.what = "the reserve of the profile is larger than its memory",
+                .field = field_of("profiles", name) + ".reserve",
+                .found = fmt::format("{} bytes", profile.reserve_bytes),
+                .want = fmt::format("at most {} bytes", *profile.memory_bytes)});
+}
+
 }  // namespace
 
 ProfileEntries read_profiles(const toml::table& root, ProblemList& problems) {
@@ -162,7 +182,9 @@ DeviceEntries read_devices(const toml::table& root, ProblemList& problems) {
 void check_profiles(const ProfileEntries& profiles, const DeviceEntries& devices,
                     std::uint32_t source, ProblemList& problems) {
   for (const auto& [name, entry] : profiles) {
-    if (entry.place.source != source || entry.extends_place.line == 0) continue;
+    if (entry.place.source != source) continue;
+    check_memory(profiles, name, problems);
+    if (entry.extends_place.line == 0) continue;
     if (!is_known(profiles, entry.extends))
       add_unknown(profiles, entry.extends, entry.extends_place,
                   field_of("profiles", name) + ".extends", problems);

@@ -1,6 +1,6 @@
 // Writes what the C programs open, into the folder that is named: model.synps; damaged.synps, with
-// a wrong byte in layer.0.down.weight; cut.synps, without its last byte; and text.synps, which is
-// none.
+// a wrong byte in layer.0.down.weight; cut.synps, without its last byte; large.synps, with a weight
+// whose products are several units of work; and text.synps, which is none.
 
 #include <cstdio>
 #include <cstring>
@@ -78,6 +78,7 @@ void write_all(const std::string& folder) {
   damaged[reader.file_offset(reader.find("layer.0.down.weight")->components[0])] ^= 1;
   write(folder + "/damaged.synps", damaged);
   write(folder + "/cut.synps", bytes.substr(0, bytes.size() - 1));
+  build_artifact(folder + "/large.synps", {packed("large.weight", Shape{256, 1024}, "f32")});
   write(folder + "/text.synps", "this is no artifact");
 }
 

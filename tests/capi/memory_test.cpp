@@ -124,7 +124,7 @@ TEST_CASE("a call that gets no memory says so, wherever it asks for some") {
 
   fail_each_allocation([&](synps_error** error) {
     synps_pool* pool = nullptr;
-    const int code = synps_pool_create(2, &pool, error);
+    const int code = synps_pool_create(4, &pool, error);
     synps_pool_free(pool);
     return code;
   });

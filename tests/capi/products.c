@@ -47,6 +47,14 @@ static void run_too_many(void* context, uint64_t units, void (*task)(void*, uint
   for (unit = 0; unit < units + 5; ++unit) task(task_context, unit);
 }
 
+/* As many calls as there are units, but all for the first. */
+static void run_first_alone(void* context, uint64_t units, void (*task)(void*, uint64_t),
+                            void* task_context) {
+  uint64_t unit;
+  *(uint64_t*)context = units;
+  for (unit = 0; unit < units; ++unit) task(task_context, 0);
+}
+
 static void test_same_bits(const synps_artifact* artifact, size_t weight,
                            const synps_executor* executor) {
   float alone[kVectors * kRows];
@@ -158,6 +166,21 @@ static void test_pools(const synps_artifact* artifact, size_t weight) {
   synps_pool_free(NULL);
 }
 
+static void test_units_left_out(void) {
+  static float large_x[1024];
+  static float large_y[256];
+  uint64_t units = 0;
+  synps_executor executor = {NULL, 2, 0, run_first_alone};
+  synps_artifact* artifact = NULL;
+  synps_error* error = NULL;
+  executor.context = &units;
+  CHECK_WORKS(synps_open(path_of("large.synps"), NULL, &artifact, &error));
+  CHECK_FAILS(synps_matvec(artifact, 0, large_x, 1024, large_y, 256, &executor, &error),
+              SYNPS_ERROR_USAGE, "did not run every unit");
+  CHECK(units > 1);
+  synps_close(artifact);
+}
+
 void test_products(void) {
   synps_artifact* artifact = open_model(NULL);
   const size_t weight = number_of(artifact, "layer.0.down.weight");
@@ -168,5 +191,6 @@ void test_products(void) {
   test_sizes(artifact, weight);
   test_executors(artifact, weight);
   test_pools(artifact, weight);
+  test_units_left_out();
   synps_close(artifact);
 }

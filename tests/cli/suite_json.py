@@ -50,7 +50,8 @@ class Json(CliTest):
         for event in trace["traceEvents"]:
             if event["ph"] == "M":
                 continue
-            self.assertEqual((event["ph"], event["pid"], event["cat"]), ("X", 1, "conversion"))
+            self.assertEqual((event["ph"], event["pid"]), ("X", 1))
+            self.assertEqual(event["name"], f"{event['cat']} {event['args']['weight']}")
             self.assertGreaterEqual(event["dur"], 0)
             args = event["args"]
             self.assertEqual(set(args), {"weight", "from", "to", "bytes_before", "bytes_after",

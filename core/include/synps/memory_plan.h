@@ -4,6 +4,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "synps/codec_registry.h"
@@ -108,7 +109,11 @@ MemoryPlan plan_load(const ArtifactIndex& index,
 
 /// Throws Error(limit) for what does not fit, unless `allow_over_budget`, or is refused, saying
 /// what to do.
+/// `otherwise` is what else could be done, for the error.
 void check_fits(const MemoryPlan& plan, const Profile& profile, const std::string& file,
-                bool allow_over_budget);
+                bool allow_over_budget,
+                std::string_view otherwise =
+                    "take another profile, a larger budget, or allow to be "
+                    "over budget");
 
 }  // namespace synps

@@ -57,6 +57,7 @@ enum class OrderFault : std::uint8_t {
   none,
   no_kernel,   ///< no kernel of the target feeds on the codec
   not_matrix,  ///< kernels want another order than rows1, which only matrices have
+  in_out,      ///< no kernel multiplies a weight of that orientation
 };
 
 struct PackedForm {
@@ -66,13 +67,13 @@ struct PackedForm {
 
 /// The form of a freshly packed weight: a pure function of the request, the source and the target.
 ///
-/// order      1. dense, or as_stored: rows1, which checkpoints have; auto and in_out, which no
-///            kernel multiplies: rows1
+/// order      1. dense, or as_stored: rows1, which checkpoints have; in_out, which no kernel
+///            multiplies: rows1
 ///            2. auto, kernel_feed: the order that kernels of the target want, if the weight can be
 ///               stored so, else rows1. Matrices of fewer than eight rows or with one block a row
 ///               are the same bytes in both, and are called rows1
-///            kernel_feed is a fault where no kernel feeds on the codec, or another order is wanted
-///            and the weight is no matrix
+///            kernel_feed is a fault where no kernel feeds on the codec or multiplies the
+///            orientation, or another order is wanted and the weight is no matrix
 /// residency  1. compressed: heap, for it is of no use where it is mapped  2. the request
 ///            3. volatile: mapped  4. the target's profile  5. mapped: the file is there already,
 ///            and a mapping costs nothing until a page is used

@@ -270,10 +270,27 @@ TEST_CASE("suggestions undo first what nobody asked for, and say what that saves
   CHECK(plan.suggestions[2].asked);
   CHECK(plan.suggestions[2].saves == 4992);
   for (const Suggestion& each : plan.suggestions) CHECK_FALSE(each.text.empty());
-  // Dequantized on the heap, a weight would keep its stored bytes there.
-  const auto heap = resolve_plan({planned(a, dequantized(Residency::heap))}, 5, false);
-  REQUIRE(heap.suggestions.size() == 1);
-  CHECK(heap.suggestions[0].saves == 4 * 16 * 256 - 1664);
+}
+
+TEST_CASE("a suggestion says all that it takes, and saves what the plan would then need less") {
+  const StoredWeight a = make_weight("a", 16);
+  const auto only = [&](FormDecision decision) {
+    const MemoryPlan plan = resolve_plan({planned(a, std::move(decision))}, 5, false);
+    REQUIRE(plan.suggestions.size() == 1);
+    return plan.suggestions[0];
+  };
+  // As stored it would be on the heap for the profile alone, and so mapped.
+  CHECK(only(dequantized(Residency::heap)).saves == 4 * 16 * 256);
+  CHECK_FALSE(only(dequantized(Residency::heap)).asked);
+  CHECK(only(relaid(FormReason::asked_kernel_feed, Residency::heap)).saves == 1664);
+  FormDecision on_heap = relaid(FormReason::asked_kernel_feed, Residency::heap);
+  on_heap.asked_residency = true;
+  CHECK(only(on_heap).saves == 1664);
+  CHECK(only(on_heap).text.find("form.residency") != std::string::npos);
+  FormDecision both = dequantized(Residency::mapped);
+  CHECK(only(both).text.find("form.compress") == std::string::npos);
+  both.inflates = true;
+  CHECK(only(both).text.find("form.compress") != std::string::npos);
 }
 
 TEST_CASE("what does not fit or is refused is an error that says what to do") {

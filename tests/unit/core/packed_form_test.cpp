@@ -99,7 +99,7 @@ TEST_CASE("a packed form says what is done to the bytes, and keeps the orientati
         Encoding{Encoding::Kind::requantize_to, "f16:f16"});
 }
 
-TEST_CASE("what no kernel multiplies is in another order only where that is asked for") {
+TEST_CASE("what no kernel multiplies is in no other order") {
   const PackTarget target = a_target();
   PackSource source;
   source.codec = "q4_0:q4_0";
@@ -108,8 +108,10 @@ TEST_CASE("what no kernel multiplies is in another order only where that is aske
   CHECK(resolve_packed_form(request, source, target).form.order == Order::rows8);
   request.orientation = Orientation::in_out;
   CHECK(resolve_packed_form(request, source, target).form.order == Order::rows1);
+  CHECK(resolve_packed_form(request, source, target).fault == OrderFault::none);
   request.order = OrderRequest::kernel_feed;
-  CHECK(resolve_packed_form(request, source, target).form.order == Order::rows8);
+  CHECK(resolve_packed_form(request, source, target).form.order == Order::rows1);
+  CHECK(resolve_packed_form(request, source, target).fault == OrderFault::in_out);
 }
 
 }  // namespace
