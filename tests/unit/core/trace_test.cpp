@@ -122,7 +122,7 @@ TEST_CASE("a Chrome trace is JSON with what an event says") {
   REQUIRE(complete.size() == 2);
   CHECK(complete[0]["args"]["weight"].get_string().value() == odd);
   CHECK(complete[0]["name"].get_string().value() == "encode " + odd);
-  CHECK(complete[0]["cat"].get_string().value() == "conversion");
+  CHECK(complete[0]["cat"].get_string().value() == "encode");
   CHECK(complete[0]["dur"].get_double().value() == 20.0);
   CHECK(complete[0]["args"]["from"].get_string().value() == "bf16");
   CHECK(complete[0]["args"]["to"].get_string().value() == "q4_0:q4_0 rows8");
