@@ -104,6 +104,11 @@ def faults_of_the_text():
     yield Bad(
         "not a size in bytes", ROOT + '[profiles.a]\nreserve = "7M"\n', 'reserve = "7M"'
     )
+    yield Bad(
+        "the reserve of the profile is larger than its memory",
+        ROOT + '[profiles.a]\nmemory = "1GiB"\nreserve = "2GiB"\n',
+        "[profiles.a]",
+    )
     yield Bad("a key is missing", ROOT + scheme("a", volatile=True), "[[policies.'a'.schemes]]")
     yield Bad(
         "a contradiction with scope constant",
@@ -273,6 +278,12 @@ def faults_against(tiny):
         ROOT + '\n[devices.board]\ntarget = "cpu-avx2"\n'
         + scheme("**.input_layernorm", format="q4_0") + feed("**.input_layernorm")
         + '[policies."**.input_layernorm".backend]\ndevice = "board"\n',
+        'order = "kernel_feed"',
+        weights=tiny,
+    )
+    yield Bad(
+        "no kernel multiplies a weight of this orientation: 'model.embed_tokens.weight'",
+        ROOT + feed("**.embed_tokens") + 'orientation = "in_out"\n',
         'order = "kernel_feed"',
         weights=tiny,
     )
