@@ -236,6 +236,8 @@ class Install(unittest.TestCase):
                     "pkg-config", "--cflags", "--libs", "synps").split()
         program = self.work / "print_weights"
         [library] = self.prefix.glob("lib*/**/libsynps.so")
+        if ARGS.sanitize:  # pkg-config does not know of it, and the library needs its runtime
+            flags.append(f"-fsanitize={ARGS.sanitize}")
         run(ARGS.c_compiler, "-std=c99", source / "print_weights.c", *flags,
             f"-Wl,-rpath,{library.parent}", "-o", program)
         self.assertEqual(run(program, model, "edge").splitlines(), lines)
@@ -308,7 +310,8 @@ int main(int argc, char** argv) {
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
-    for name in ("cmake", "build-dir", "source-dir", "generator", "compiler", "c-compiler", "nm"):
+    for name in ("cmake", "build-dir", "source-dir", "generator", "compiler", "c-compiler", "nm",
+                 "sanitize"):
         parser.add_argument(f"--{name}", required=True)
     ARGS, rest = parser.parse_known_args()
     unittest.main(argv=sys.argv[:1] + rest)
