@@ -72,6 +72,13 @@ TEST_CASE("a call that gets no memory says so, wherever it asks for some") {
   options.struct_size = sizeof options;
   options.profile_name = "desktop";
   options.allow_over_budget = 1;
+  // simdjson chooses its code once in a process, and ends it where it gets no memory for that.
+  {
+    synps_artifact* artifact = nullptr;
+    synps_error* error = nullptr;
+    REQUIRE(synps_open(path.c_str(), &options, &artifact, &error) == SYNPS_OK);
+    synps_close(artifact);
+  }
   fail_each_allocation([&](synps_error** error) {
     synps_artifact* artifact = nullptr;
     const int code = synps_open(path.c_str(), &options, &artifact, error);
