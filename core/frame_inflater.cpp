@@ -25,15 +25,16 @@ std::size_t require(std::size_t result) {
 }  // namespace
 
 struct FrameInflater::State {
+  struct Free {
+    void operator()(ZSTD_DCtx* context) const noexcept { ZSTD_freeDCtx(context); }
+  };
+
   State() : context(ZSTD_createDCtx()), piece(kPieceBytes) {
     if (context == nullptr) throw std::bad_alloc();
-    require(ZSTD_DCtx_setParameter(context, ZSTD_d_windowLogMax, int{kFrameWindowLog}));
+    require(ZSTD_DCtx_setParameter(context.get(), ZSTD_d_windowLogMax, int{kFrameWindowLog}));
   }
-  ~State() { ZSTD_freeDCtx(context); }
-  State(const State&) = delete;
-  State& operator=(const State&) = delete;
 
-  ZSTD_DCtx* context;
+  std::unique_ptr<ZSTD_DCtx, Free> context;
   FrameContent content;
   std::uint64_t stored = 0;
   Source source;
@@ -59,7 +60,7 @@ void FrameInflater::begin(const FrameContent& content, std::uint64_t stored, Sou
   state.read = 0;
   state.ended = false;
   state.in = {};
-  require(ZSTD_DCtx_reset(state.context, ZSTD_reset_session_only));
+  require(ZSTD_DCtx_reset(state.context.get(), ZSTD_reset_session_only));
   read_more();
   check_frame_header(std::span<const std::byte>(state.piece).first(state.in.size), content.bytes);
 }
@@ -106,7 +107,7 @@ bool FrameInflater::step(std::span<std::byte> out, std::size_t& filled) {
   if (state.in.pos == state.in.size && state.read < state.stored) read_more();
   ZSTD_outBuffer place{out.data(), out.size(), filled};
   const std::size_t taken = state.in.pos;
-  state.ended = require(ZSTD_decompressStream(state.context, &place, &state.in)) == 0;
+  state.ended = require(ZSTD_decompressStream(state.context.get(), &place, &state.in)) == 0;
   const bool stuck = place.pos == filled && state.in.pos == taken && state.in.pos == state.in.size;
   filled = place.pos;
   if (!state.ended && stuck && state.read == state.stored)
