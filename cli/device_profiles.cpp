@@ -39,11 +39,9 @@ std::map<std::string, DeviceWeights> by_device(const Plan& plan, const CodecRegi
     LoadOptions how;
     how.profile = target.profile;
     how.capabilities = target.capabilities;
-    FormDecision decision = decide_load(weight, stored_codec(codecs, weight), how);
-    const WeightMemory memory = memory_of(weight, decision);
     DeviceWeights& device = devices[weight.device];
     device.profile = *target.profile;
-    device.loads.push_back({&weight, std::move(decision), memory});
+    device.loads.push_back(planned_load(weight, stored_codec(codecs, weight), how));
   }
   return devices;
 }

@@ -6,18 +6,19 @@
 #include "synps/error.h"
 
 namespace synps {
-namespace {
 
-Error too_large(const StoredWeight& weight) {
+Error memory_too_large(const StoredWeight& weight) {
   Problem problem{.code = ErrorCode::limit};
   problem.what = "the weight's size in memory does not fit 64 bits";
   problem.field = weight.weight.path;
   return Error(std::move(problem));
 }
 
+namespace {
+
 std::uint64_t granules(const StoredWeight& weight, std::optional<std::uint64_t> bytes) {
   if (bytes) bytes = checked_round_up(*bytes, kHeapGranule);
-  if (!bytes) throw too_large(weight);
+  if (!bytes) throw memory_too_large(weight);
   return *bytes;
 }
 

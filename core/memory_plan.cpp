@@ -11,13 +11,6 @@
 namespace synps {
 namespace {
 
-Error too_large(const StoredWeight& weight) {
-  Problem problem{.code = ErrorCode::limit};
-  problem.what = "the weight's size in memory does not fit 64 bits";
-  problem.field = weight.weight.path;
-  return Error(std::move(problem));
-}
-
 /// A sum of sizes that may not fit 64 bits on the way.
 class WideSum {
  public:
@@ -143,7 +136,7 @@ std::uint64_t stored_bytes(const StoredWeight& weight) {
   std::uint64_t bytes = 0;
   for (const StoredComponent& stored : weight.components) {
     const auto sum = checked_add(bytes, stored.stored_bytes);
-    if (!sum) throw too_large(weight);
+    if (!sum) throw memory_too_large(weight);
     bytes = *sum;
   }
   return bytes;
@@ -160,7 +153,7 @@ WeightMemory memory_of(const StoredWeight& weight, const FormDecision& decision)
   }
   for (const std::uint64_t block : heap_blocks(weight, decision)) {
     const auto sum = checked_add(memory.resident, block);
-    if (!sum) throw too_large(weight);
+    if (!sum) throw memory_too_large(weight);
     memory.resident = *sum;
   }
   if (!decision.converts() || memory.resident == 0) return memory;
@@ -202,6 +195,9 @@ std::uint64_t budget_here(const Profile& profile) {
   return budget_of(profile, profile.memory_bytes ? 0 : machine_memory().available);
 }
 
+namespace {
+
+/// The decision for one weight. `codec` is null where nothing decodes it.
 FormDecision decide_load(const StoredWeight& weight, const Codec* codec,
                          const LoadOptions& options) {
   const LoadRequest caller = request_of(weight, options);
@@ -220,17 +216,22 @@ FormDecision decide_load(const StoredWeight& weight, const Codec* codec,
                       can_produce(codec, weight));
 }
 
+}  // namespace
+
+PlannedLoad planned_load(const StoredWeight& weight, const Codec* codec,
+                         const LoadOptions& options) {
+  FormDecision decision = decide_load(weight, codec, options);
+  const WeightMemory memory = memory_of(weight, decision);
+  return {&weight, std::move(decision), memory};
+}
+
 MemoryPlan plan_load(const ArtifactIndex& index,
                      const std::function<const Codec*(std::size_t weight)>& codec_of,
                      const LoadOptions& options) {
   std::vector<PlannedLoad> weights;
   weights.reserve(index.weights.size());
-  for (std::size_t i = 0; i < index.weights.size(); ++i) {
-    const StoredWeight& weight = index.weights[i];
-    FormDecision decision = decide_load(weight, codec_of(i), options);
-    const WeightMemory memory = memory_of(weight, decision);
-    weights.push_back({&weight, std::move(decision), memory});
-  }
+  for (std::size_t i = 0; i < index.weights.size(); ++i)
+    weights.push_back(planned_load(index.weights[i], codec_of(i), options));
   std::optional<std::uint64_t> budget = options.budget;
   if (!budget && options.profile) budget = budget_here(*options.profile);
   return resolve_plan(std::move(weights), budget, options.profile && options.profile->strict);

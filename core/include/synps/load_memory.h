@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "synps/artifact_index.h"
+#include "synps/error.h"
 #include "synps/form_resolver.h"
 
 namespace synps {
@@ -19,6 +20,9 @@ inline constexpr std::uint64_t kInflaterBytes = 4u << 20;
 
 /// Of a reader that compares chunks with their digests.
 inline constexpr std::uint64_t kVerifyBytes = 256u << 10;
+
+/// The error for a weight whose size in memory does not fit 64 bits, of code limit.
+Error memory_too_large(const StoredWeight& weight);
 
 /// The blocks that hold the weight while the artifact is open: one of f32 values where it is
 /// dequantized, else one a component in the codec's sequence; none where it is mapped. Bytes,

@@ -98,8 +98,9 @@ std::vector<Suggestion> suggestions_for(const std::vector<PlannedLoad>& weights)
 /// What the profile's budget is here: a profile without memory of its own asks machine_memory().
 std::uint64_t budget_here(const Profile& profile);
 
-/// The decision for one weight of an artifact. `codec` is null where nothing decodes it.
-FormDecision decide_load(const StoredWeight& weight, const Codec* codec,
+/// The decision for one weight of an artifact, and its price, before any budget. `codec` is null
+/// where nothing decodes it. Throws Error(limit) when a size does not fit 64 bits.
+PlannedLoad planned_load(const StoredWeight& weight, const Codec* codec,
                          const LoadOptions& options);
 
 /// The plan for a whole index. `codec_of` gives the codec of a weight, or null.
