@@ -10,6 +10,8 @@
 #include <cstdlib>
 #include <new>
 
+#include "replaced_new.h"
+
 namespace synps::testing {
 
 /// Bytes that are taken now, and the most since reset_peak().
@@ -34,104 +36,34 @@ class LiveBytes {
 inline LiveBytes all_bytes;      ///< of every operator new
 inline LiveBytes aligned_bytes;  ///< of those of them that ask for an alignment
 
-namespace counting {
-
 /// What is kept in front of a block, which starts `offset` bytes behind what malloc gave.
-struct Note {
+struct CountedBlock {
   std::uint64_t size;
   std::uint64_t offset;
   bool aligned;
 };
 
-inline void* take(std::size_t size, std::size_t alignment) noexcept {
+void* take_memory(std::size_t size, std::size_t alignment) noexcept {
   const bool aligned = alignment != 0;
   const std::size_t unit = std::max(alignment, alignof(std::max_align_t));
-  const std::size_t offset = (sizeof(Note) + unit - 1) / unit * unit;
+  const std::size_t offset = (sizeof(CountedBlock) + unit - 1) / unit * unit;
   if (size > ~std::size_t{0} - 2 * offset) return nullptr;
   const std::size_t whole = (offset + size + unit - 1) / unit * unit;
   auto* raw = static_cast<std::byte*>(std::aligned_alloc(unit, whole));
   if (raw == nullptr) return nullptr;
-  new (raw + offset - sizeof(Note)) Note{size, offset, aligned};
+  new (raw + offset - sizeof(CountedBlock)) CountedBlock{size, offset, aligned};
   all_bytes.take(size);
   if (aligned) aligned_bytes.take(size);
   return raw + offset;
 }
 
-inline void* take_or_throw(std::size_t size, std::size_t alignment) {
-  void* memory = take(size, alignment);
-  if (memory == nullptr) throw std::bad_alloc();
-  return memory;
-}
-
-inline void give_back(void* memory) noexcept {
+void give_back_memory(void* memory) noexcept {
   if (memory == nullptr) return;
   auto* bytes = static_cast<std::byte*>(memory);
-  const Note note = *reinterpret_cast<const Note*>(bytes - sizeof(Note));
+  const CountedBlock note = *reinterpret_cast<const CountedBlock*>(bytes - sizeof(CountedBlock));
   all_bytes.give_back(note.size);
   if (note.aligned) aligned_bytes.give_back(note.size);
   std::free(bytes - note.offset);
 }
 
-}  // namespace counting
 }  // namespace synps::testing
-
-void* operator new(std::size_t size) {
-  return synps::testing::counting::take_or_throw(size, 0);
-}
-void* operator new[](std::size_t size) {
-  return synps::testing::counting::take_or_throw(size, 0);
-}
-void* operator new(std::size_t size, std::align_val_t alignment) {
-  return synps::testing::counting::take_or_throw(size, static_cast<std::size_t>(alignment));
-}
-void* operator new[](std::size_t size, std::align_val_t alignment) {
-  return synps::testing::counting::take_or_throw(size, static_cast<std::size_t>(alignment));
-}
-void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
-  return synps::testing::counting::take(size, 0);
-}
-void* operator new[](std::size_t size, const std::nothrow_t&) noexcept {
-  return synps::testing::counting::take(size, 0);
-}
-void* operator new(std::size_t size, std::align_val_t alignment, const std::nothrow_t&) noexcept {
-  return synps::testing::counting::take(size, static_cast<std::size_t>(alignment));
-}
-void* operator new[](std::size_t size, std::align_val_t alignment, const std::nothrow_t&) noexcept {
-  return synps::testing::counting::take(size, static_cast<std::size_t>(alignment));
-}
-void operator delete(void* memory) noexcept {
-  synps::testing::counting::give_back(memory);
-}
-void operator delete(void* memory, std::size_t) noexcept {
-  synps::testing::counting::give_back(memory);
-}
-void operator delete(void* memory, std::align_val_t) noexcept {
-  synps::testing::counting::give_back(memory);
-}
-void operator delete(void* memory, std::size_t, std::align_val_t) noexcept {
-  synps::testing::counting::give_back(memory);
-}
-void operator delete(void* memory, const std::nothrow_t&) noexcept {
-  synps::testing::counting::give_back(memory);
-}
-void operator delete(void* memory, std::align_val_t, const std::nothrow_t&) noexcept {
-  synps::testing::counting::give_back(memory);
-}
-void operator delete[](void* memory) noexcept {
-  synps::testing::counting::give_back(memory);
-}
-void operator delete[](void* memory, std::size_t) noexcept {
-  synps::testing::counting::give_back(memory);
-}
-void operator delete[](void* memory, std::align_val_t) noexcept {
-  synps::testing::counting::give_back(memory);
-}
-void operator delete[](void* memory, std::size_t, std::align_val_t) noexcept {
-  synps::testing::counting::give_back(memory);
-}
-void operator delete[](void* memory, const std::nothrow_t&) noexcept {
-  synps::testing::counting::give_back(memory);
-}
-void operator delete[](void* memory, std::align_val_t, const std::nothrow_t&) noexcept {
-  synps::testing::counting::give_back(memory);
-}
