@@ -7,6 +7,7 @@
 #include "format_names.h"
 #include "order_judge.h"
 #include "output_judge.h"
+#include "synps/conversion.h"
 #include "toml_text.h"
 
 namespace synps {
@@ -34,9 +35,7 @@ std::optional<WeightFault> choose_codec(const WeightFacts& facts, const SetResol
   const std::string& format = set.scheme->scheme.format;
   Support support = store_as(format, facts.weight, codecs, out);
   if (support.ok || is_ambiguous(set, "fallback")) return std::nullopt;
-  WeightFault fault{set.scheme->place, {.what = "the codec cannot store a weight"}};
-  fault.problem.field = short_format(format, codecs);
-  fault.problem.found = support.reason;
+  WeightFault fault{set.scheme->place, cannot_store(codecs.resolve(format)->info(), support)};
   if (!set.fallback) {
     fault.problem.hint = "set a `fallback`, or give these weights another format";
     return fault;
