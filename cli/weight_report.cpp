@@ -24,6 +24,12 @@ bool compress_given(const StoredWeight& weight) {
   });
 }
 
+bool format_given(const StoredWeight& weight) {
+  return std::any_of(weight.decisions.begin(), weight.decisions.end(), [](const Decision& each) {
+    return each.key == "format" && each.pattern.empty();
+  });
+}
+
 std::string compression_text(const ReportedWeight& weight) {
   const CompressRequest compression = compression_of(*weight.stored);
   if (compression.method == Compression::none) return {};
@@ -34,9 +40,11 @@ std::string compression_text(const ReportedWeight& weight) {
 
 std::string encodings(const ReportedWeight& weight) {
   const StoredWeight& stored = *weight.stored;
-  std::string text = stored.form.encoding.kind == Encoding::Kind::keep_as_stored
-                         ? short_codec(stored.source) + " kept as stored"
-                         : short_codec(stored.source) + " -> " + short_codec(stored.codec.id());
+  std::string text = short_codec(stored.source);
+  for (const CodecRef& rounded : stored.history) text += " -> " + short_codec(rounded.id());
+  text += stored.form.encoding.kind == Encoding::Kind::keep_as_stored
+              ? " kept as stored"
+              : " -> " + short_codec(stored.codec.id());
   if (weight.fallback) text += " instead of " + short_codec(stored.scheme->format);
   if (stored.scale) text += fmt::format(", {}", scale_text(*stored.scale));
   return text;
@@ -196,7 +204,8 @@ std::string describe(const ReportedWeight& weight) {
   std::string text = encodings(weight) + (stored.lossless ? ", lossless" : ", lossy");
   text +=
       weight.gguf_type != nullptr ? fmt::format(", {}", weight.gguf_type->name) : form_text(weight);
-  if (weight.policy.empty()) return text + "; no policy needed";
+  if (weight.policy.empty())
+    return text + (format_given(stored) ? "; by --to" : "; no policy needed");
   text += "; by " + escape_for_display(weight.policy);
   if (weight.policy_line != 0)
     text += fmt::format(" ({}:{})", escape_for_display(weight.policy_file), weight.policy_line);
