@@ -24,7 +24,7 @@ ArtifactContents all_kinds() {
   contents.weights.push_back(dense("ünïcode ~", DType::f16, Shape{2}));
   contents.weights[1].scale = StoredScale{"a.scale", ScaleForm::block, false};
   contents.weights[0].lossless = false;
-  contents.weights[0].history = {{"old", "older", 1}, contents.weights[0].codec};
+  contents.weights[0].history = {{"old", "older", 1}, {"half", "half", 3}};
   contents.weights[0].decisions = {{"dtype", "**"}, {"format", "b.*"}, {"form.order", "*"}};
   return contents;
 }

@@ -290,6 +290,35 @@ TEST_CASE("a ceiling on memory takes workers, and is refused where none fits") {
   CHECK(problems[0].code == ErrorCode::limit);
 }
 
+TEST_CASE("bytes that lie as they are wanted are shared where the file system can") {
+  SafetensorsBuilder builder;
+  add_floats(builder, "a.blocks", DType::bf16, {512, 1024}, 1);
+  add_floats(builder, "b.dense", DType::f32, {512, 1024}, 2);
+  const ReencodeFixture fixture(builder);
+  const Policy policy = policy_of(
+      "[[policies.\"*\".schemes]]\nformat = \"keep\"\n"
+      "[[policies.\"a\".schemes]]\nformat = \"q8_0\"\n");
+  struct SharingOs final : FaultyOs {
+    SharingOs() : FaultyOs({Call::close, 0, 0}) { shared_block = 4096; }
+  };
+  fixture.packed(policy, "plain");
+  fixture.packed(policy, "frames", {rows8_target(builtin_registry()), kZstd, 0, 2});
+  for (const char* from : {"plain", "frames"}) {
+    const Checkpoint posix = fixture.opened(from);
+    const ReencodeRequest request = form_request(Order::rows1, kPlain);
+    const Plan plan = plan_reencode(posix, request, builtin_registry(), Rounding::refused);
+    fixture.write(posix, plan, "wanted");
+    SharingOs os;
+    const Checkpoint source = fixture.opened(from, os);
+    PackOptions options;
+    options.replace = true;
+    pack(source, plan_reencode(source, request, builtin_registry(), Rounding::refused),
+         fixture.dir.file("shared"), options, os);
+    CHECK((os.calls(FaultyOs::Call::copy_range) > 0) == (std::string_view(from) == "plain"));
+    CHECK(read_file(fixture.dir.file("shared")) == read_file(fixture.dir.file("wanted")));
+  }
+}
+
 TEST_CASE("a fault at any call leaves the artifact there was, or the whole of the new one") {
   SafetensorsBuilder builder;
   add_floats(builder, "blocks", DType::bf16, {17, 64}, 1);

@@ -10,9 +10,9 @@
 #include "order_targets.h"
 #include "pack_fixture.h"
 #include "synps/artifact_set.h"
+#include "synps/artifact_shards.h"
 #include "synps/component_rows.h"
 #include "synps/reencode.h"
-#include "synps/shard_name.h"
 #include "synps/stored_codec.h"
 #include "synps/unpack.h"
 
