@@ -121,10 +121,10 @@ CompressionTotal compression_total(const WeightReport& report) noexcept {
   return total;
 }
 
-WeightReport report_plan(const Plan& plan, const Policy& policy, const Checkpoint& checkpoint) {
+WeightReport report_plan(const Plan& plan, const Policy* policy, const Checkpoint& checkpoint) {
   WeightReport report;
   report.checkpoint = &checkpoint;
-  report.policy_file = policy.file();
+  if (policy != nullptr) report.policy_file = policy->file();
   if (plan.gguf) report.gguf = &*plan.gguf;
   for (const PlannedWeight& planned : plan.weights) {
     ReportedWeight weight;
@@ -137,7 +137,8 @@ WeightReport report_plan(const Plan& plan, const Policy& policy, const Checkpoin
     if (plan.gguf) weight.gguf_shape = &checkpoint.tensors()[planned.tensor].weight.shape;
     weight.policy = planned.policy;
     weight.policy_line = planned.policy_place.line;
-    if (weight.policy_line != 0) weight.policy_file = policy.file_of(planned.policy_place);
+    if (policy != nullptr && weight.policy_line != 0)
+      weight.policy_file = policy->file_of(planned.policy_place);
     weight.fallback = planned.used_fallback;
     weight.fallback_reason = planned.fallback_reason;
     report.weights.push_back(std::move(weight));

@@ -72,7 +72,8 @@ CompressionTotal compression_total(const WeightReport& report) noexcept;
 /// How the weight's components are stored: "none", "zstd:3".
 CompressRequest compression_of(const StoredWeight& weight) noexcept;
 
-WeightReport report_plan(const Plan& plan, const Policy& policy, const Checkpoint& checkpoint);
+/// `policy` is the one that decided, or null.
+WeightReport report_plan(const Plan& plan, const Policy* policy, const Checkpoint& checkpoint);
 /// Replaces what a plan's report says of sizes by what they turned out to be. `written` outlives
 /// it.
 void set_true_sizes(WeightReport& report, const ArtifactLayout& written);
