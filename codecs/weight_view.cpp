@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 
 #include "loaded_artifact.h"
+#include "storage_state.h"
 #include "synps/artifact.h"
+#include "synps/builtin_codecs.h"
 #include "synps/checked.h"
 #include "usage_error.h"
 
@@ -70,6 +72,23 @@ std::vector<float> WeightView::decode() const {
   std::vector<float> values(codec_ != nullptr ? shape().elements() : 0);
   decode({0, shape().rows()}, values);
   return values;
+}
+
+SharedStorage WeightView::storage() const {
+  StorageState state;
+  state.stored.weight = stored_->weight;
+  state.stored.source = stored_->source;
+  state.stored.form = form();
+  state.stored.scale = stored_->scale;
+  state.stored.device = stored_->device;
+  state.codec = codec_;
+  if (decision().dequantizes) {
+    if (may_have_rounded(codec_, dtype())) state.history.push_back(CodecRef::of(codec_->info()));
+    state.codec = builtin_registry().for_dtype(DType::f32);
+  }
+  set_components(state);
+  state.bytes = std::make_shared<const LoadedBytes>(impl_, number_);
+  return share(std::move(state));
 }
 
 }  // namespace synps

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "storage_bytes.h"
+#include "synps/artifact_index.h"
+#include "synps/codec.h"
+#include "synps/weight_storage.h"
+
+namespace synps {
+
+/// What a WeightStorage is. Of `stored` holds what an index would say of these bytes, as far as
+/// that is about bytes: no entries, offsets and digests, and no padding.
+struct StorageState {
+  StoredWeight stored{};
+  std::vector<CodecRef> history{};
+  const Codec* codec = nullptr;
+  std::shared_ptr<const StorageBytes> bytes{};
+  SharedStorage scale{};  ///< the values of stored.scale, where they are at hand
+
+  Order order() const noexcept { return stored.form.order; }
+  CompressRequest compression() const noexcept { return stored.asked.compress; }
+  bool compressed() const noexcept { return compression().method != Compression::none; }
+  bool on_host() const noexcept { return stored.device == "local"; }
+};
+
+/// Gives `state.stored` its codec and components, in state.codec, state.order() and
+/// state.compression(), cut into chunks. The codec supports the weight. Throws Error(limit),
+/// Error(package).
+void set_components(StorageState& state);
+
+/// Whether a codec may have rounded values of this logical dtype.
+bool may_have_rounded(const Codec* codec, DType dtype) noexcept;
+
+SharedStorage share(StorageState state);
+
+}  // namespace synps
