@@ -31,8 +31,11 @@ struct StorageState {
 /// Error(package).
 void set_components(StorageState& state);
 
-/// Whether a codec may have rounded values of this logical dtype.
-bool may_have_rounded(const Codec* codec, DType dtype) noexcept;
+/// Whether a codec holds every value of this logical dtype, by types.
+bool is_lossless(const Codec& codec, DType dtype) noexcept;
+
+/// All codecs that have rounded the values by now, the present one last, where it did.
+std::vector<CodecRef> rounded_so_far(const StorageState& state);
 
 SharedStorage share(StorageState state);
 

@@ -88,9 +88,10 @@ StorageState target_state(const StorageState& from, const StorageTarget& target,
   if (encodes) {
     check_encoding(from, *target.codec, values);
     check_scale(from);
-    if (may_have_rounded(from.codec, from.stored.weight.dtype))
-      to.history.push_back(CodecRef::of(from.codec->info()));
+    to.history = rounded_so_far(from);
     to.codec = target.codec;
+    to.stored.lossless = from.stored.lossless &&
+                         conversion_kind(from.codec, *target.codec) == ConversionKind::lossless;
   }
   if (target.order)
     to.stored.form.order = *target.order;
@@ -149,6 +150,7 @@ SharedStorage encode_values(const Weight& weight, std::span<const float> values,
   if (options.values != nullptr) *options.values = {};
   StorageState to = target_state(source->state(), target, Values::may_round);
   to.history.clear();  // nothing has stored these values before
+  to.stored.lossless = is_lossless(*target.codec, weight.dtype);
   set_components(to);
   convert_bytes(source->state(), to, options);
   return share(std::move(to));

@@ -66,6 +66,8 @@ SharedStorage WeightStorage::of(StorageParts parts) {
       throw Error(std::move(problem));
     }
   check_order(state);
+  state.stored.lossless =
+      state.codec == nullptr || is_lossless(*state.codec, state.stored.weight.dtype);
   set_components(state);
   check_components(state, parts.components);
   state.bytes =

@@ -81,9 +81,11 @@ SharedStorage WeightView::storage() const {
   state.stored.form = form();
   state.stored.scale = stored_->scale;
   state.stored.device = stored_->device;
+  state.stored.codec = stored_->codec;
+  state.stored.lossless = stored_->lossless;
   state.codec = codec_;
   if (decision().dequantizes) {
-    if (may_have_rounded(codec_, dtype())) state.history.push_back(CodecRef::of(codec_->info()));
+    state.history = rounded_so_far(state);
     state.codec = builtin_registry().for_dtype(DType::f32);
   }
   set_components(state);
