@@ -18,7 +18,6 @@ struct StorageState {
   std::vector<CodecRef> history{};
   const Codec* codec = nullptr;
   std::shared_ptr<const StorageBytes> bytes{};
-  SharedStorage scale{};  ///< the values of stored.scale, where they are at hand
 
   Order order() const noexcept { return stored.form.order; }
   CompressRequest compression() const noexcept { return stored.asked.compress; }

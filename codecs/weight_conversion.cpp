@@ -41,12 +41,14 @@ void check_encoding(const StorageState& from, const Codec& target, Values values
     throw refusal(from, cannot_store(target.info(), support));
 }
 
+/// Its numbers are in a weight of their own, which a storage does not have.
 void check_scale(const StorageState& from) {
   const auto& scale = from.stored.scale;
   if (!scale || scale->folded) return;
-  throw usage_error("", from.stored.weight.path,
-                    "a weight whose scale would have to be multiplied in", quote(scale->path), "",
-                    "pack the checkpoint in this format");
+  throw usage_error(
+      "", from.stored.weight.path, "an encoding of a weight whose scale is not multiplied in",
+      fmt::format("a scale a {}, {}", to_string(scale->form), quote(scale->path)),
+      "a storage of the products", "multiply decode() by the scale, and encode_values() that");
 }
 
 void check_order(const StorageState& to) {
@@ -81,7 +83,6 @@ StorageState target_state(const StorageState& from, const StorageTarget& target,
   to.stored.form.residency = Residency::heap;
   to.history = from.history;
   to.codec = from.codec;
-  to.scale = from.scale;
   const bool encodes = !empty && target.codec != nullptr &&
                        (from.codec == nullptr ||
                         CodecRef::of(target.codec->info()) != CodecRef::of(from.codec->info()));

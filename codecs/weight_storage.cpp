@@ -62,7 +62,7 @@ SharedStorage WeightStorage::of(StorageParts parts) {
     if (const Support support = state.codec->supports(state.stored.weight); !support.ok) {
       Problem problem = cannot_store(state.codec->info(), support);
       problem.code = ErrorCode::usage;
-      problem.hint = fmt::format("the weight is {}", quote(state.stored.weight.path));
+      problem.what += fmt::format(": {}", quote(state.stored.weight.path));
       throw Error(std::move(problem));
     }
   check_order(state);

@@ -33,14 +33,14 @@ struct ConversionOptions {
 // the executor nor on where the source is.
 //
 // Everything that types and shapes tell is refused before a byte of the source is read:
-// Error(usage) for a source that is not on this host or that nothing decodes, Error(policy) for a
-// codec that is only read or cannot store the shape, for an order that the weight cannot have, and
-// for a change of encoding of a weight whose companion scale is at hand neither folded nor
-// readable. Then Error(checkpoint) for values that the codec cannot store, naming the first;
-// Error(limit) without memory; Error(artifact), Error(package).
+// Error(usage) for a source that is not on this host or that nothing decodes, and for a change of
+// encoding of a weight whose companion scale is not multiplied in; Error(policy) for a codec that
+// is only read or cannot store the shape, and for an order that the weight cannot have. Then
+// Error(checkpoint) for values that the codec cannot store, naming the first; Error(limit) without
+// memory; Error(artifact), Error(package).
 //
-// A source, a result, and besides them for each thread a few MiB, or where that is more a row that
-// a codec must see whole, or eight rows of a compressed source.
+// Besides source and result each thread takes a few MiB, or if that is more a row that a codec must
+// see whole, or eight rows of a compressed source.
 
 /// Never changes a value. Throws Error(policy), naming requantize, for a codec that does not hold
 /// every value of the present one's.
