@@ -18,10 +18,13 @@ namespace synps::cli {
 /// What plan, pack and inspect show of a weight of an artifact, or of a GGUF file to be written.
 struct ReportedWeight {
   const StoredWeight* stored = nullptr;
+  std::string from;      ///< of an artifact that is repacked: what it stores; else ""
+  bool lossless = true;  ///< what is done to it; of an artifact that exists, all that was done
   std::uint64_t source_bytes = 0;
   std::uint64_t bytes = 0;       ///< in the artifact, padding included
   bool bytes_are_bound = false;  ///< to be compressed: bytes are the most it can take
   bool compress_given = false;   ///< the command line, no policy, asked to compress or not to
+  bool format_given = false;     ///< likewise for the codec
   const GgufType* gguf_type = nullptr;  ///< of the tensor in a GGUF file; null for an artifact
   const Shape* gguf_shape = nullptr;    ///< with gguf_type
   std::string policy;             ///< pattern that decided the format; "" when none was needed
