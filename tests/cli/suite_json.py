@@ -655,3 +655,16 @@ format = "q8_0"
         self.assertFalse(codecs["q8_k:q8_k"]["encodes"])
         self.assertEqual(codecs["q8_0:q8_0"]["name"], "q8_0")
         self.assertIn("bf16", codecs["f32:f32"]["exact"])
+
+    def test_pairs_of_codecs(self):
+        names = [codec["codec"] for codec in self.json("codecs")["codecs"]]
+        pairs = self.json("codecs", "--pairs")["pairs"]
+        kinds = {(pair["from"], pair["to"]): pair["kind"] for pair in pairs}
+        self.assertEqual(len(pairs), len(names) ** 2)
+        self.assertEqual(set(kinds), {(a, b) for a in names for b in names})
+        self.assertTrue(all((a == b) == (kind == "same") for (a, b), kind in kinds.items()))
+        self.assertEqual(kinds["bf16:bf16", "f32:f32"], "lossless")
+        self.assertEqual(kinds["q2_k:q2_k", "f32:f32"], "lossless")
+        self.assertEqual(kinds["f64:f64", "f32:f32"], "lossy")
+        self.assertEqual(kinds["q4_0:q4_0", "q8_0:q8_0"], "lossy")
+        self.assertEqual(kinds["f32:f32", "q2_k:q2_k"], "refused")
