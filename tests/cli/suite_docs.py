@@ -2,8 +2,8 @@
 
 Console blocks run one after the other in one folder, where examples/ and synps.toml.example are
 those of the project and synps.toml is a copy of the latter. `$ COMMAND` is followed by its output,
-standard error after standard output; a line `...` stands for lines that are left out, and digests
-may differ. JSON is shown in lines, with long lists cut short.
+standard error after standard output; `> FILE` takes standard output, a line `...` stands for lines
+that are left out, and digests may differ. `synps diff` may find differences. JSON is shown in lines, with long lists cut short.
 """
 
 import json
@@ -66,12 +66,18 @@ class Docs(unittest.TestCase):
             shutil.copy(os.path.join(ROOT, "synps.toml.example"), os.path.join(self.folder, name))
 
     def run_step(self, command):
+        command, _, into = command.partition(" > ")
         arguments = shlex.split(command)
         self.assertEqual(arguments[0], "synps")
         done = subprocess.run([SYNPS, *arguments[1:]], cwd=self.folder, stdin=subprocess.DEVNULL,
                               preexec_fn=default_signals, capture_output=True, text=True,
                               check=False)
-        self.assertEqual(done.returncode, 0, (command, done.stderr))
+        fine = (0, 1) if arguments[1] == "diff" else (0,)
+        self.assertIn(done.returncode, fine, (command, done.stderr))
+        if into:
+            with open(os.path.join(self.folder, into), "w", encoding="utf-8") as file:
+                file.write(done.stdout)
+            return done.stderr
         if "--json" in arguments:
             return shortened(json.loads(done.stdout)) + "\n"
         return done.stdout + done.stderr
@@ -94,19 +100,33 @@ class Docs(unittest.TestCase):
             with open(DOCUMENT, "w", encoding="utf-8") as file:
                 file.write(updated)
 
-    def test_the_table_of_forms_is_what_the_program_prints(self):
-        path = os.path.join(ROOT, "docs", "runtime.md")
-        begin, end = (f"<!-- synps profiles --forms: {word} -->\n" for word in ("begin", "end"))
+    def check_table(self, document, command):
+        path = os.path.join(ROOT, "docs", document)
+        begin, end = (f"<!-- {command}: {word} -->\n" for word in ("begin", "end"))
         with open(path, encoding="utf-8") as file:
             text = file.read()
         before, rest = text.split(begin)
         table, after = rest.split(end)
-        printed = self.run_step("synps profiles --forms")
+        printed = self.run_step(command)
         if UPDATE:
             with open(path, "w", encoding="utf-8") as file:
                 file.write(before + begin + printed + end + after)
         else:
             self.assertEqual(printed, table)
+
+    def test_the_table_of_forms_is_what_the_program_prints(self):
+        self.check_table("runtime.md", "synps profiles --forms")
+
+    def test_the_table_of_pairs_is_what_the_program_prints(self):
+        self.check_table("codecs.md", "synps codecs --pairs")
+
+    def test_the_conversion_in_the_docs_is_that_of_the_example(self):
+        with open(os.path.join(ROOT, "examples", "convert_weight", "convert_weight.cpp"),
+                  encoding="utf-8") as file:
+            lines = file.read().split("// as in docs/runtime.md: begin\n")[1]
+        lines = lines.split("  // as in docs/runtime.md: end\n")[0].splitlines(keepends=True)
+        with open(os.path.join(ROOT, "docs", "runtime.md"), encoding="utf-8") as file:
+            self.assertIn("```cpp\n" + "".join(line[2:] for line in lines) + "```\n", file.read())
 
     def test_every_option_is_described(self):
         with open(DOCUMENT, encoding="utf-8") as file:

@@ -296,6 +296,7 @@ TEST_CASE("bytes that lie as they are wanted are shared where the file system ca
   add_floats(builder, "b.dense", DType::f32, {512, 1024}, 2);
   const ReencodeFixture fixture(builder);
   const Policy policy = policy_of(
+      "[myelin]\nformats = [\"bf16\"]\n"
       "[[policies.\"*\".schemes]]\nformat = \"keep\"\n"
       "[[policies.\"a\".schemes]]\nformat = \"q8_0\"\n");
   struct SharingOs final : FaultyOs {

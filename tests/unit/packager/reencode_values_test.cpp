@@ -112,6 +112,59 @@ TEST_CASE("a packed artifact encodes as its decoded values pack, whatever its or
   }
 }
 
+TEST_CASE("any number of workers writes the same file, and the same shards") {
+  const ReencodeFixture fixture(tensors_of(DType::bf16));
+  fixture.packed(one_format("q8_0"), "source", {rows8_target(builtin_registry()), kZstd, 0, 2});
+  for (const char* format : {"f32", "ternary:absmean", "q8_0"})
+    for (const std::uint64_t shard_bytes : {std::uint64_t{0}, std::uint64_t{1'000'000}}) {
+      std::vector<std::string> written;
+      for (const unsigned jobs : {1u, 2u, 5u}) {
+        fixture.requantized("source", "out", to_codec(format), {{}, {}, shard_bytes, jobs});
+        std::string all;
+        for (const auto& file : ArtifactSet(fixture.artifact("out")).files())
+          all += read_file(file->path());
+        written.push_back(std::move(all));
+      }
+      CHECK(written[0] == written[1]);
+      CHECK(written[0] == written[2]);
+    }
+}
+
+TEST_CASE("an artifact of a GGUF file is a source as any, with what nothing decodes in it") {
+  GgufBuilder builder;
+  builder.text("general.name", "blocks").text("long", std::string(100'000, 'l'));
+  builder.tensor("dense", {64, 8}, gguf::kF16, dense_bytes_of(DType::f16, test_values(512, 1)));
+  std::string q4_0;
+  for (int i = 0; i < 16 * 4; ++i)
+    q4_0 += std::string("\x00\x30", 2) + std::string(16, static_cast<char>(i * 7));
+  builder.tensor("packed", {128, 16}, gguf::kQ4_0, q4_0);
+  builder.tensor("unknown", {256, 2}, gguf::kIQ2_XXS, std::string(2 * 66, 'u'));
+  const TempDir dir;
+  write_file(dir.file("model.gguf"), builder.build());
+  const Checkpoint checkpoint = Checkpoint::open(dir.file("model.gguf"));
+  const auto policy = [](const char* format) {
+    return policy_of(std::string("[myelin]\nformats = [\"q4_0\", \"f16\"]\n"
+                                 "[[policies.\"*\".schemes]]\nformat = \"keep\"\n"
+                                 "[[policies.\"{dense,packed}\".schemes]]\nformat = \"") +
+                     format + "\"\n");
+  };
+  pack(checkpoint, make_plan(checkpoint, policy("keep")), dir.file("kept"));
+  pack(checkpoint, make_plan(checkpoint, policy("q8_0")), dir.file("direct"));
+  const Checkpoint source = Checkpoint::open_artifact(dir.file("kept"), builtin_registry());
+  CHECK(source.metadata() == checkpoint.metadata());
+  pack(source, plan_reencode(source, to_codec("q8_0"), builtin_registry(), Rounding::allowed),
+       dir.file("q8_0"));
+  check_same_components(dir.file("direct"), dir.file("q8_0"));
+  const ArtifactReader q8_0(dir.file("q8_0"));
+  CHECK(q8_0.find("gguf.long")->source == kGgufString);
+  CHECK(q8_0.find("unknown")->source == "gguf:iq2_xxs");
+  const StoredWeight& packed = *q8_0.find("packed");
+  CHECK(packed.source == "q4_0:q4_0");
+  CHECK(packed.codec.name == "q8_0");
+  CHECK(packed.history.empty());  // the source's own blocks are no step away from it
+  CHECK_FALSE(packed.lossless);
+}
+
 TEST_CASE("hard values come through a wider artifact as they come from the checkpoint") {
   SafetensorsBuilder builder;
   std::vector<float> values(8 * 256);
