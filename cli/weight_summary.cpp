@@ -202,11 +202,6 @@ void write_weight_fields(JsonWriter& json, const ReportedWeight& weight) {
   write_shape(json, shape_of(weight));
   json.key("source").string(stored.source);
   json.key("codec").string(stored.codec.id());
-  if (!stored.history.empty()) {
-    json.key("history").begin_array();
-    for (const CodecRef& rounded : stored.history) json.string(rounded.id());
-    json.end_array();
-  }
   json.key("encoding").string(to_string(stored.form.encoding));
   if (weight.gguf_type != nullptr) json.key("type").string(weight.gguf_type->name);
   json.key("order").string(to_string(stored.form.order));

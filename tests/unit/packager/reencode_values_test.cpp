@@ -121,8 +121,8 @@ TEST_CASE("any number of workers writes the same file, and the same shards") {
       for (const unsigned jobs : {1u, 2u, 5u}) {
         fixture.requantized("source", "out", to_codec(format), {{}, {}, shard_bytes, jobs});
         std::string all;
-        for (const auto& file : ArtifactSet(fixture.artifact("out")).files())
-          all += read_file(file->path());
+        const ArtifactSet out(fixture.artifact("out"));
+        for (const auto& file : out.files()) all += read_file(file->path());
         written.push_back(std::move(all));
       }
       CHECK(written[0] == written[1]);
