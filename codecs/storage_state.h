@@ -15,7 +15,6 @@ namespace synps {
 /// that is about bytes: no entries, offsets and digests, and no padding.
 struct StorageState {
   StoredWeight stored{};
-  std::vector<CodecRef> history{};
   const Codec* codec = nullptr;
   std::shared_ptr<const StorageBytes> bytes{};
 
@@ -32,9 +31,6 @@ void set_components(StorageState& state);
 
 /// Whether a codec holds every value of this logical dtype, by types.
 bool is_lossless(const Codec& codec, DType dtype) noexcept;
-
-/// All codecs that have rounded the values by now, the present one last, where it did.
-std::vector<CodecRef> rounded_so_far(const StorageState& state);
 
 SharedStorage share(StorageState state);
 

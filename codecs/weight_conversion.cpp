@@ -8,6 +8,7 @@
 #include "storage_state.h"
 #include "synps/builtin_codecs.h"
 #include "synps/conversion.h"
+#include "synps/history.h"
 #include "synps/row_order.h"
 #include "usage_error.h"
 
@@ -81,7 +82,6 @@ StorageState target_state(const StorageState& from, const StorageTarget& target,
   to.stored = from.stored;
   to.stored.components.clear();
   to.stored.form.residency = Residency::heap;
-  to.history = from.history;
   to.codec = from.codec;
   const bool encodes = !empty && target.codec != nullptr &&
                        (from.codec == nullptr ||
@@ -89,10 +89,10 @@ StorageState target_state(const StorageState& from, const StorageTarget& target,
   if (encodes) {
     check_encoding(from, *target.codec, values);
     check_scale(from);
-    to.history = rounded_so_far(from);
+    to.stored.history = rounded_so_far(builtin_registry(), from.stored, from.codec);
     to.codec = target.codec;
-    to.stored.lossless = from.stored.lossless &&
-                         conversion_kind(from.codec, *target.codec) == ConversionKind::lossless;
+    to.stored.lossless =
+        from.stored.lossless && target.codec->info().stores_exactly(from.stored.weight.dtype);
   }
   if (target.order)
     to.stored.form.order = *target.order;
@@ -150,7 +150,7 @@ SharedStorage encode_values(const Weight& weight, std::span<const float> values,
   const SharedStorage source = WeightStorage::of(std::move(parts));
   if (options.values != nullptr) *options.values = {};
   StorageState to = target_state(source->state(), target, Values::may_round);
-  to.history.clear();  // nothing has stored these values before
+  to.stored.history.clear();  // nothing has stored these values before
   to.stored.lossless = is_lossless(*target.codec, weight.dtype);
   set_components(to);
   convert_bytes(source->state(), to, options);

@@ -5,6 +5,7 @@
 #include "synps/artifact.h"
 #include "synps/builtin_codecs.h"
 #include "synps/checked.h"
+#include "synps/history.h"
 #include "usage_error.h"
 
 namespace synps {
@@ -83,9 +84,10 @@ SharedStorage WeightView::storage() const {
   state.stored.device = stored_->device;
   state.stored.codec = stored_->codec;
   state.stored.lossless = stored_->lossless;
+  state.stored.history = stored_->history;
   state.codec = codec_;
   if (decision().dequantizes) {
-    state.history = rounded_so_far(state);
+    state.stored.history = rounded_so_far(builtin_registry(), *stored_, codec_);
     state.codec = builtin_registry().for_dtype(DType::f32);
   }
   set_components(state);
