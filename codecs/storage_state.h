@@ -17,6 +17,7 @@ struct StorageState {
   StoredWeight stored{};
   const Codec* codec = nullptr;
   std::shared_ptr<const StorageBytes> bytes{};
+  SharedStorage scale{};  ///< the weight that stored.scale names, where it is at hand
 
   Order order() const noexcept { return stored.form.order; }
   CompressRequest compression() const noexcept { return stored.asked.compress; }

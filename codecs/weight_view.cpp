@@ -75,6 +75,17 @@ std::vector<float> WeightView::decode() const {
   return values;
 }
 
+/// Of a companion scale, which has none itself.
+SharedStorage WeightView::numbers_storage(const StoredWeight& scale) const {
+  if (scale.scale) return nullptr;
+  WeightView view;
+  view.impl_ = impl_;
+  view.stored_ = &scale;
+  view.number_ = static_cast<std::size_t>(&scale - &impl_->stored(0));
+  view.codec_ = impl_->codec(view.number_);
+  return view.storage();
+}
+
 SharedStorage WeightView::storage() const {
   StorageState state;
   state.stored.weight = stored_->weight;
@@ -92,6 +103,9 @@ SharedStorage WeightView::storage() const {
   }
   set_components(state);
   state.bytes = std::make_shared<const LoadedBytes>(impl_, number_);
+  if (const auto& scale = stored_->scale; scale && !scale->folded)
+    if (const StoredWeight* found = impl_->files().find(scale->path); found != nullptr)
+      state.scale = numbers_storage(*found);
   return share(std::move(state));
 }
 
