@@ -172,10 +172,14 @@ TEST_CASE("a scale is multiplied in where a weight is encoded anew, and stays wh
         bytes_of_storage(*requantize(storage, {&builtin("q8_0")})));
 
   // What the index says need not be so.
-  for (const auto& [name, form] : std::vector<std::pair<std::string, ScaleForm>>{
-           {"gone", ScaleForm::row}, {"fp8_scale", ScaleForm::tensor}, {"fp8", ScaleForm::row}}) {
-    CAPTURE(name);
-    const SharedStorage forged = build(name, form);
+  struct Forged {
+    std::string scale;
+    ScaleForm form;
+  };
+  for (const Forged& each : {Forged{"gone", ScaleForm::row}, Forged{"fp8_scale", ScaleForm::tensor},
+                             Forged{"fp8", ScaleForm::row}}) {
+    CAPTURE(each.scale);
+    const SharedStorage forged = build(each.scale, each.form);
     const Problem problem = thrown_problem([&] { requantize(forged, {&builtin("q8_0")}); });
     CHECK(problem.code == ErrorCode::usage);
     CHECK(problem.what == "the scale of a weight, to be multiplied in, is not at hand");
