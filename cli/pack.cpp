@@ -16,11 +16,13 @@
 #include "plan_output.h"
 #include "profile_options.h"
 #include "progress_bar.h"
+#include "report_file.h"
 #include "scale_notes.h"
 #include "shard_list.h"
 #include "standard_streams.h"
 #include "synps/json_writer.h"
 #include "synps/memory_plan.h"
+#include "synps/verify.h"
 #include "target_options.h"
 #include "text.h"
 #include "trace_file.h"
@@ -56,6 +58,7 @@ struct Options {
   std::string compress;
   std::string to;
   std::string trace;
+  std::string report;
   TargetOptions target;
   std::string profile;
   bool force = false;
@@ -187,10 +190,42 @@ void log_earlier_files(const std::vector<std::string>& earlier) {
     spdlog::warn("{}: left from another artifact of this name", escape_for_display(file));
 }
 
+/// The files that the trace or the report must not replace.
+std::vector<FileIdentity> inputs_of(const Checkpoint& checkpoint, const Policy& policy) {
+  std::vector<FileIdentity> inputs = checkpoint.inputs();
+  for (const FileIdentity& file : protected_files(policy)) inputs.push_back(file);
+  return inputs;
+}
+
+ReportFile report_file(const Checkpoint& checkpoint, const Plan& plan, const Policy& policy,
+                       const Options& options) {
+  ReportFile file{options.report, options.force, inputs_of(checkpoint, policy), {}};
+  file.outputs = output_files(plan, options.output);
+  if (!options.trace.empty()) file.outputs.push_back(options.trace);
+  return file;
+}
+
+/// Compares what was written with the checkpoint, and says so on a page. Returns what is wrong.
+std::vector<Problem> report_errors(const Checkpoint& checkpoint, const Plan& plan,
+                                   const Policy& policy, const Options& options, bool quiet) {
+  const std::string written = output_files(plan, options.output).back();
+  ProgressBar bar("verifying", quiet);
+  VerifyOptions how;
+  how.against = &checkpoint;
+  how.jobs = options.jobs;
+  how.max_memory = options.max_memory;
+  how.progress = [&bar](std::uint64_t done, std::uint64_t total) {
+    return bar.update(done, total);
+  };
+  const VerifyReport report = verify(written, policy.codecs(), how);
+  write_report(report_file(checkpoint, plan, policy, options),
+               report_of(report, options.output, checkpoint));
+  return report.problems;
+}
+
 TraceFile trace_file(const Checkpoint& checkpoint, const Plan& plan, const Policy& policy,
                      const Options& options) {
-  TraceFile trace{options.trace, options.force, checkpoint.inputs()};
-  for (const FileIdentity& file : protected_files(policy)) trace.inputs.push_back(file);
+  TraceFile trace{options.trace, options.force, inputs_of(checkpoint, policy)};
   trace.outputs = output_files(plan, options.output);
   return trace;
 }
@@ -231,6 +266,9 @@ int dry_run(const Checkpoint& checkpoint, const Plan& plan, const Policy& policy
 }
 
 int run(const Options& options, const CommonOptions& common) {
+  if (options.dry_run && !options.report.empty())
+    throw usage_error("a dry run writes nothing that a report could be about",
+                      "leave out --report, or --dry-run");
   const OutputKind kind = output_kind_for(options.output, options.to);
   check_compress(kind, options.compress);
   if (kind == OutputKind::gguf && (!options.profile.empty() || options.target.given()))
@@ -251,6 +289,7 @@ int run(const Options& options, const CommonOptions& common) {
 
   spdlog::info("{}: writing {}{}", escape_for_display(options.output),
                plan.layout.has_bounds ? "at most " : "", exact_bytes(plan.artifact_bytes));
+  if (!options.report.empty()) check_report(report_file(checkpoint, plan, policy, options));
   const PackReport packed = pack_with_progress(checkpoint, plan, policy, options, common.quiet);
   log_earlier_files(packed.earlier);
   WeightReport report = report_plan(plan, policy, checkpoint);
@@ -258,7 +297,12 @@ int run(const Options& options, const CommonOptions& common) {
   set_true_sizes(report, packed.files);
   write_output(options.json ? packed_json(report, packed)
                             : packed_text(report, packed, options, output_width()));
-  return 0;
+  if (options.report.empty()) return 0;
+  const std::vector<Problem> problems =
+      report_errors(checkpoint, plan, policy, options, common.quiet);
+  if (problems.empty()) return 0;
+  write_error(error_lines(problems));
+  return static_cast<int>(ErrorCode::artifact);
 }
 
 }  // namespace
@@ -281,6 +325,7 @@ Command make_pack(CLI::App& program, const CommonOptions& common) {
   add_max_memory_option(command, options->max_memory);
   add_max_shard_option(command, options->max_shard);
   add_trace_option(command, options->trace);
+  add_report_option(command, options->report);
   add_flag(command, "-n,--dry-run", options->dry_run, "Only show the plan; write nothing");
   add_flag(command, "--allow-overflow", options->allow_overflow,
            "Values too large for their codec may become infinite");

@@ -45,13 +45,15 @@ class WeightComparer {
 
  private:
   std::optional<FirstDifference> compare_what_can_be(const SourceTensor& tensor,
-                                                const StoredWeight& stored, WeightError& error);
-  std::optional<FirstDifference> compare_bytes(const SourceTensor& tensor, const StoredWeight& stored,
-                                          const RowBlocks& shape);
-  std::optional<FirstDifference> compare_values(const SourceTensor& tensor, const StoredWeight& stored,
-                                           const Codec& source_codec, const Codec& codec,
-                                           const std::optional<FoldedScale>& scale,
-                                           WeightError& error);
+                                                     const StoredWeight& stored,
+                                                     WeightError& error);
+  std::optional<FirstDifference> compare_bytes(const SourceTensor& tensor,
+                                               const StoredWeight& stored, const RowBlocks& shape);
+  std::optional<FirstDifference> compare_values(const SourceTensor& tensor,
+                                                const StoredWeight& stored,
+                                                const Codec& source_codec, const Codec& codec,
+                                                const std::optional<FoldedScale>& scale,
+                                                WeightError& error);
   Problem difference_problem(const StoredWeight& stored, const FirstDifference& difference) const;
 
   const Checkpoint& checkpoint_;

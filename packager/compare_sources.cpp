@@ -88,8 +88,7 @@ void CompareNeed::add_side(const ComparedTensor& side, std::uint64_t piece) {
   if (stores_f64(*side.tensor)) wide_ = std::max(wide_, saturating_mul(piece, kF64ReaderBytes));
   if (side.scale)
     scales_ = std::max(scales_, scale_numbers(side.tensor->weight.shape, side.scale->form, piece));
-  if (!side.codec->info().file.empty())
-    packages_ = std::max(packages_, saturating_mul(floats, 2));
+  if (!side.codec->info().file.empty()) packages_ = std::max(packages_, saturating_mul(floats, 2));
 }
 
 std::uint64_t CompareNeed::bytes() const noexcept {

@@ -18,8 +18,8 @@ namespace synps {
 struct ComparedTensor {
   const Checkpoint* checkpoint = nullptr;
   const SourceTensor* tensor = nullptr;
-  const Codec* codec = nullptr;         ///< null: only its bytes can be compared
-  std::optional<FoldedScale> scale{};   ///< that its values are multiplied by
+  const Codec* codec = nullptr;        ///< null: only its bytes can be compared
+  std::optional<FoldedScale> scale{};  ///< that its values are multiplied by
 };
 
 /// Compares tensors of two sources of weights, through buffers that it keeps. For one thread.
@@ -49,7 +49,8 @@ class SourceComparer {
   Side other_;
 };
 
-/// Bytes of the buffers that comparing pairs of tensors takes: the most of all pairs that are added.
+/// Bytes of the buffers that comparing pairs of tensors takes: the most of all pairs that are
+/// added.
 class CompareNeed {
  public:
   void add(const ComparedTensor& reference, const ComparedTensor& other);

@@ -58,8 +58,7 @@ void PairComparer::compare(const DiffPair& pair, WeightDiff& out) {
                          kept_weight(*a.tensor) == kept_weight(*b.tensor);
   if (first.shape != second.shape && !same_kept) {
     out.status = DiffStatus::shape;
-    out.reason =
-        fmt::format("{} against {}", first.shape.to_string(), second.shape.to_string());
+    out.reason = fmt::format("{} against {}", first.shape.to_string(), second.shape.to_string());
   } else if (!floats && first.dtype != second.dtype && !same_kept) {
     out.status = DiffStatus::dtype;
     out.reason = fmt::format("{} against {}", dtype_name(first.dtype), dtype_name(second.dtype));

@@ -61,10 +61,10 @@ struct DiffOptions {
   ProgressCallback progress;
 };
 
-/// Compares the weights of two sources by path, and the values of those that both have: as f32, with
-/// companion scales folded in; f64 numbers as they are; integers, booleans, complex numbers, and
-/// what nothing decodes, by their bytes. NaN equals NaN, and zeros of either sign are equal. The
-/// result depends neither on threads nor on how values are stored. Throws Error(io);
+/// Compares the weights of two sources by path, and the values of those that both have: as f32,
+/// with companion scales folded in; f64 numbers as they are; integers, booleans, complex numbers,
+/// and what nothing decodes, by their bytes. NaN equals NaN, and zeros of either sign are equal.
+/// The result depends neither on threads nor on how values are stored. Throws Error(io);
 /// Error(checkpoint) for a scale that no weight can be multiplied by, or a file that changes
 /// meanwhile; Error(artifact) for damage of an artifact; Error(limit) when not even one worker fits
 /// max_memory.

@@ -19,8 +19,8 @@ struct WeightError : ErrorFigures {
   std::string source{};     ///< encoding of the source
   std::uint64_t bytes = 0;  ///< stored, without padding
   bool lossless = true;     ///< what the artifact claims
-  bool compared = true;  ///< false: nothing decodes it, and the bytes were compared instead
-  bool exact = true;     ///< every value (or byte) is equal, bit for bit
+  bool compared = true;     ///< false: nothing decodes it, and the bytes were compared instead
+  bool exact = true;        ///< every value (or byte) is equal, bit for bit
 
   /// Whether the figures say something: of bytes that differ they do not.
   bool has_figures() const noexcept { return compared || exact; }
