@@ -182,12 +182,14 @@ void Page::add_plot() {
   for (const CodecTotal& total : codecs_)
     out_ += fmt::format("{}{} &nbsp; ", swatch(total.codec), html_text(total.codec));
   out_ += "</p>\n" + plot.svg;
-  if (plot.at_the_edge != 0)
+  if (plot.at_the_right != 0)
     out_ += fmt::format(
-        "<p class=\"note\">{} of more than {} bits, at the right edge: weights so small that what "
-        "a "
-        "codec adds to each counts.</p>\n",
-        counted(plot.at_the_edge, "weight"), plot.edge);
+        "<p class=\"note\">At the right edge {} of more than {} bits: so small that what the codec "
+        "adds to each counts.</p>\n",
+        counted(plot.at_the_right, "weight"), plot.right);
+  if (plot.at_the_top != 0)
+    out_ += fmt::format("<p class=\"note\">At the upper edge {} above {} dB.</p>\n",
+                        counted(plot.at_the_top, "weight"), plot.top);
   if (plot.left_out != 0)
     out_ += fmt::format(
         "<p class=\"note\">{} of {} weights are drawn: the worst, and an even choice of the "

@@ -19,10 +19,8 @@ constexpr double kWidth = 900;
 constexpr double kHeight = 460;
 constexpr double kLeft = 64;
 constexpr double kRight = kWidth - 20;
-constexpr double kTop = 66;  ///< of the axis; above it lie the weights without an error
-constexpr double kBottom = kHeight - 84;
-constexpr double kEqualLine = 28;
-constexpr double kNoRatioLine = kHeight - 62;  ///< of weights with an error and no ratio
+constexpr double kEqualLine = 28;              ///< above the axes: weights without an error
+constexpr double kNoRatioLine = kHeight - 62;  ///< below: weights with an error and no ratio
 
 constexpr std::size_t kMostPoints = 2000;
 /// Of them the worst, without exception; the others are spread over the rest.
@@ -30,6 +28,8 @@ constexpr std::size_t kWorstPoints = 800;
 
 /// More bits are drawn at the edge: small weights of block codecs can take any number.
 constexpr double kMostBits = 66;
+/// So are higher ratios, which rounding of the last bits can have.
+constexpr double kMostDecibels = 100;
 
 constexpr double kSmallest = 3;
 constexpr double kLargest = 9;
@@ -70,7 +70,7 @@ class Plot {
     return kLeft + (std::min(bits, x_.high) - x_.low) / (x_.high - x_.low) * (kRight - kLeft);
   }
   double y(double snr) const {
-    return kBottom - (snr - y_.low) / (y_.high - y_.low) * (kBottom - kTop);
+    return bottom_ - (std::min(snr, y_.high) - y_.low) / (y_.high - y_.low) * (bottom_ - top_);
   }
   double radius(const ReportWeight& weight) const {
     const double share = static_cast<double>(weight.elements) /
@@ -88,6 +88,8 @@ class Plot {
   Axis y_;
   bool equal_ = false;     ///< there are weights without an error
   bool no_ratio_ = false;  ///< there are weights with an error and no ratio
+  double top_ = 24;        ///< of the axes
+  double bottom_ = kHeight - 52;
   ReportPlot out_;
 };
 
@@ -140,16 +142,22 @@ void Plot::choose_axes() {
     }
   }
   x_ = axis_over(0, bits);
-  y_ = axis_over(std::min(low, 0.0), std::max(high, 10.0));
-  for (const Point& point : points_) out_.at_the_edge += point.bits > x_.high ? 1 : 0;
-  out_.edge = x_.high;
+  y_ = axis_over(std::min(low, 0.0), std::clamp(high, 10.0, kMostDecibels));
+  if (equal_) top_ += 40;
+  if (no_ratio_) bottom_ -= 32;
+  for (const Point& point : points_) {
+    out_.at_the_right += point.bits > x_.high ? 1 : 0;
+    out_.at_the_top += point.weight->figures.snr_db.value_or(0) > y_.high ? 1 : 0;
+  }
+  out_.right = x_.high;
+  out_.top = y_.high;
 }
 
 void Plot::add_axes() {
   std::string& svg = out_.svg;
   for (double bits = x_.low; bits <= x_.high; bits += x_.step) {
     svg += fmt::format("<line class=\"grid\" x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"{1}\" y2=\"{2}\"/>",
-                       x(bits), kTop, kBottom);
+                       x(bits), top_, bottom_);
     svg +=
         fmt::format("<text class=\"tick\" x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n",
                     x(bits), kHeight - 32, bits);
@@ -166,7 +174,7 @@ void Plot::add_axes() {
   svg += fmt::format(
       "<text class=\"label\" x=\"14\" y=\"{0}\" transform=\"rotate(-90 14 {0})\" "
       "text-anchor=\"end\">signal-to-noise ratio, dB</text>\n",
-      kTop);
+      top_);
 }
 
 void Plot::add_strip(double at, const char* label) {

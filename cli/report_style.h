@@ -59,7 +59,7 @@ svg text { font-family: inherit; fill: var(--soft); font-size: 13px;
   font-variant-numeric: tabular-nums; }
 .grid { stroke: var(--rule); stroke-width: 1; opacity: .6; }
 .strip { stroke: var(--rule); stroke-width: 1; stroke-dasharray: 2 4; }
-circle { fill-opacity: .62; stroke: var(--paper); stroke-width: .8; }
+circle { fill-opacity: .55; }
 circle:hover { fill-opacity: 1; stroke: var(--ink); }
 .k0 { fill: var(--c0); } .k1 { fill: var(--c1); } .k2 { fill: var(--c2); }
 .k3 { fill: var(--c3); } .k4 { fill: var(--c4); } .k5 { fill: var(--c5); }
