@@ -36,6 +36,16 @@ std::string code(std::string_view text) {
   return "<code>" + html_text(text) + "</code>";
 }
 
+/// A path, which lines may break after its dots.
+std::string path_code(std::string_view path) {
+  std::string out = "<code>";
+  for (const char c : html_text(path)) {
+    out += c;
+    if (c == '.') out += "<wbr>";
+  }
+  return out + "</code>";
+}
+
 std::string cell(std::string_view content, std::string_view attributes = {}) {
   return fmt::format("<td{}{}>{}</td>", attributes.empty() ? "" : " ", attributes, content);
 }
@@ -232,7 +242,7 @@ void Page::add_patterns() {
       "<th>RMSE</th><th>max abs error</th></tr></thead>\n<tbody>\n";
   for (std::size_t i = 0; i < rows.size() && i < kPatternRows; ++i) {
     const ErrorRow& row = rows[i];
-    out_ += "<tr>" + cell(code(row.pattern)) + cell(grouped(row.members.size())) +
+    out_ += "<tr>" + cell(path_code(row.pattern), "class=\"path\"") + cell(grouped(row.members.size())) +
             cell(code(row.cells[0]), "class=\"l\"") +
             cell(swatch(row.cells[1]) + code(row.cells[1]), "class=\"l\"") + snr_cell(row.figures) +
             (row.figures.relative_error ? number_cell(*row.figures.relative_error) : cell("–")) +
@@ -254,7 +264,7 @@ void Page::add_worst() {
     const ErrorItem& item = errors_[order[i]];
     const ReportWeight& weight = *weights_[order[i]];
     const ErrorFigures& figures = item.figures;
-    out_ += "<tr>" + cell(code(item.path)) + cell(code(weight.source), "class=\"l\"") +
+    out_ += "<tr>" + cell(path_code(item.path), "class=\"path\"") + cell(code(weight.source), "class=\"l\"") +
             cell(swatch(weight.codec) + code(weight.codec), "class=\"l\"") +
             cell(bits_of(weight.bytes, weight.elements)) + snr_cell(figures) +
             (figures.relative_error ? number_cell(*figures.relative_error) : cell("–")) +

@@ -39,13 +39,14 @@ p { margin: .4rem 0; max-width: 44rem; }
 .wide { overflow-x: auto; }
 table { width: 100%; margin: 1rem 0 0; border-collapse: collapse; font-size: .92rem;
   font-variant-numeric: tabular-nums; }
-th { padding: .4rem 0 .4rem 1.4rem; border-bottom: 1px solid var(--ink); color: var(--soft);
+th { padding: .4rem 0 .4rem 1.1rem; border-bottom: 1px solid var(--ink); color: var(--soft);
   font-size: .8rem; font-weight: 500; text-align: right; vertical-align: bottom;
   white-space: nowrap; }
-td { padding: .42rem 0 .42rem 1.4rem; border-bottom: 1px solid var(--faint); text-align: right;
+td { padding: .42rem 0 .42rem 1.1rem; border-bottom: 1px solid var(--faint); text-align: right;
   vertical-align: baseline; white-space: nowrap; }
 th:first-child, td:first-child { padding-left: 0; text-align: left; white-space: normal; }
 th.l, td.l { text-align: left; }
+td.path { min-width: 17rem; }
 td.bar { width: 22%; min-width: 7rem; vertical-align: middle; }
 .track { height: .5rem; background: var(--faint); border-radius: .25rem; overflow: hidden; }
 .fill { height: 100%; min-width: 1px; }
