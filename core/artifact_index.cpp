@@ -128,6 +128,11 @@ void write_weight(JsonWriter& json, const StoredWeight& weight, Tables& tables) 
   json.key("device").string(weight.device);
   json.key("dtype").string(dtype_name(weight.weight.dtype));
   json.key("form").integer(tables.forms.number(json_of(weight.asked, weight.form)));
+  if (!weight.history.empty()) {
+    json.key("history").begin_array();
+    for (const CodecRef& codec : weight.history) json.integer(tables.codecs.number(json_of(codec)));
+    json.end_array();
+  }
   json.key("lossless").boolean(weight.lossless);
   json.key("path").string(weight.weight.path);
   if (weight.scale) {
@@ -163,6 +168,7 @@ Tables number_all(const ArtifactIndex& index) {
   Tables tables;
   for (const StoredWeight& weight : index.weights) {
     tables.codecs.number(json_of(weight.codec));
+    for (const CodecRef& codec : weight.history) tables.codecs.number(json_of(codec));
     tables.decisions.number(json_of(weight.decisions));
     tables.forms.number(json_of(weight.asked, weight.form));
     if (weight.scheme) tables.schemes.number(json_of(*weight.scheme));
@@ -177,6 +183,7 @@ std::size_t likely_length(const ArtifactIndex& index) {
   for (const StoredWeight& weight : index.weights) {
     length += 256 + weight.weight.path.size();
     if (weight.scale) length += 64 + weight.scale->path.size();
+    if (!weight.history.empty()) length += 16 + 8 * weight.history.size();
     for (const StoredComponent& stored : weight.components) length += 384 + stored.entry.size();
   }
   return length;

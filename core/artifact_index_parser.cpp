@@ -139,6 +139,19 @@ std::optional<StoredScale> parse_scale(JsonObject& object, const std::string& fi
   return scale;
 }
 
+std::vector<CodecRef> parse_history(JsonObject& object, const std::vector<CodecRef>& codecs) {
+  std::vector<CodecRef> history;
+  if (!object.has("history")) return history;
+  for (const simdjson::dom::element element : object.array("history")) {
+    std::uint64_t number = 0;
+    if (element.get(number) != simdjson::SUCCESS || number >= codecs.size())
+      object.fail("history", fmt::format("numbers below {}", codecs.size()));
+    history.push_back(codecs[number]);
+  }
+  if (history.empty()) object.fail("history", "at least one codec");
+  return history;
+}
+
 StoredWeight parse_weight(JsonObject object, const IndexTables& tables, const std::string& file) {
   StoredWeight weight;
   weight.codec = referred(object, "codec", tables.codecs);
@@ -154,6 +167,7 @@ StoredWeight parse_weight(JsonObject object, const IndexTables& tables, const st
   const Form& form = referred(object, "form", tables.forms);
   weight.asked = form.asked;
   weight.form = form.form;
+  weight.history = parse_history(object, tables.codecs);
   weight.lossless = object.boolean("lossless");
   weight.weight.path = object.string("path");
   weight.scale = parse_scale(object, file);

@@ -46,9 +46,21 @@ std::optional<IndexFault> fault_of_orders(const StoredWeight& weight) {
   return std::nullopt;
 }
 
+/// What rounded is a codec, and what has been rounded is not lossless.
+std::optional<IndexFault> fault_of_history(const StoredWeight& weight) {
+  for (std::size_t i = 0; i < weight.history.size(); ++i)
+    if (weight.history[i].is_keep())
+      return IndexFault{fmt::format("history[{}]", i), "a codec, which keep is not",
+                        weight.history[i].id()};
+  if (!weight.history.empty() && weight.lossless)
+    return IndexFault{"lossless", "false, as the history has encodings that rounded", "true"};
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::optional<IndexFault> fault_of(const StoredWeight& weight) {
+  if (auto fault = fault_of_history(weight)) return fault;
   if (auto fault = fault_of_compressed(weight)) return fault;
   return fault_of_orders(weight);
 }

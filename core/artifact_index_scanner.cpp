@@ -171,6 +171,16 @@ class Scanner {
     return true;
   }
 
+  bool scan_history(std::vector<CodecRef>& history) {
+    if (!is(",\"history\":[")) return true;
+    do {
+      const CodecRef* codec = nullptr;
+      if (!referred(tables_.codecs, codec)) return false;
+      history.push_back(*codec);
+    } while (is(","));
+    return is("]");
+  }
+
   bool scan_scale(std::optional<StoredScale>& scale) {
     if (!is(",\"scale\":{\"folded\":")) return true;
     StoredScale& row = scale.emplace();
@@ -199,6 +209,7 @@ class Scanner {
         is(",\"device\":\"") && string(weight.device) &&                                 //
         is(",\"dtype\":\"") && named(dtypes_, dtype_from_name, weight.weight.dtype) &&   //
         is(",\"form\":") && referred(tables_.forms, form) &&                             //
+        scan_history(weight.history) &&                                                  //
         is(",\"lossless\":") && boolean(weight.lossless) &&                              //
         is(",\"path\":\"") && string(weight.weight.path) &&                              //
         scan_scale(weight.scale) && is(",\"scheme\":") && scan_scheme(weight.scheme) &&  //

@@ -5,7 +5,7 @@ namespace {
 
 Order packed_order(const FormRequest& request, const PackSource& source, const PackTarget& target,
                    OrderFault& fault) {
-  if (request.order == OrderRequest::as_stored) return Order::rows1;
+  if (request.order == OrderRequest::as_stored) return source.rows8 ? source.order : Order::rows1;
   const bool asked = request.order == OrderRequest::kernel_feed;
   const std::optional<Order> wanted = target.capabilities.wanted_order(source.codec);
   if (request.orientation == Orientation::in_out) {

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "artifact_input.h"
 #include "checkpoint_files.h"
 #include "companion_scales.h"
 #include "packed_schemes.h"
+#include "synps/artifact_set.h"
 #include "synps/checked.h"
 
 namespace synps {
@@ -72,7 +74,7 @@ void Checkpoint::open_safetensors(const std::string& source, Os& os) {
 }
 
 Weight kept_weight(const SourceTensor& tensor) {
-  if (tensor.encoding == encoding_name(tensor.weight.dtype) ||
+  if (tensor.stored != nullptr || tensor.encoding == encoding_name(tensor.weight.dtype) ||
       is_key_value_encoding(tensor.encoding))
     return tensor.weight;
   std::vector<std::uint64_t> extents = tensor.weight.shape.extents();
@@ -89,15 +91,28 @@ std::uint64_t Checkpoint::data_bytes() const noexcept {
 
 void Checkpoint::read(const SourceTensor& tensor, std::uint64_t offset,
                       std::span<std::byte> out) const {
-  if (!range_fits(offset, out.size(), tensor.bytes))
+  if (artifact_ != nullptr || !range_fits(offset, out.size(), tensor.bytes))
     throw Error({.code = ErrorCode::usage,
-                 .file = files_.at(tensor.file).path(),
-                 .what = "a read past the end of a tensor",
+                 .file = file_of(tensor).path(),
+                 .what = artifact_ != nullptr ? "a read of stored bytes as a checkpoint's"
+                                              : "a read past the end of a tensor",
                  .field = "tensor " + quote(tensor.weight.path)});
   files_.at(tensor.file).read(tensor.offset + offset, out);
 }
 
+const InputFile& Checkpoint::file_of(const SourceTensor& tensor) const {
+  return artifact_ != nullptr ? artifact_->files().at(tensor.file)->file() : files_.at(tensor.file);
+}
+
+std::uint64_t Checkpoint::file_bytes() const noexcept {
+  if (artifact_ != nullptr) return artifact_->file_bytes();
+  std::uint64_t bytes = 0;
+  for (const InputFile& file : files_) bytes += file.size();
+  return bytes;
+}
+
 void Checkpoint::check_unchanged() const {
+  if (artifact_ != nullptr) return check_artifact_unchanged(*artifact_);
   for (const InputFile& file : files_) file.check_unchanged();
 }
 

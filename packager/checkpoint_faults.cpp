@@ -145,7 +145,7 @@ std::vector<Problem> fault_problems(const Checkpoint& checkpoint,
     const SourceTensor& tensor = checkpoint.tensors()[fault.tensors.front()];
     Problem& problem = problems.emplace_back();
     problem.code = ErrorCode::checkpoint;
-    problem.file = checkpoint.files()[tensor.file].path();
+    problem.file = checkpoint.file_of(tensor).path();
     problem.what = what_text(fault, same.count, subject(checkpoint, fault));
     problem.found = found_text(checkpoint, fault);
     say_what_fits(checkpoint, fault, problem);

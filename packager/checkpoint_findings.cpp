@@ -64,7 +64,7 @@ void warn_of_missing_scales(const Checkpoint& checkpoint,
   const std::string path = quote(first.weight.path);
   Problem& problem = warnings.emplace_back();
   problem.code = ErrorCode::checkpoint;
-  problem.file = checkpoint.files()[first.file].path();
+  problem.file = checkpoint.file_of(first).path();
   problem.what = "8-bit floats without a scale, in a checkpoint that has scales: ";
   problem.what +=
       lacking.size() == 1 ? path : fmt::format("{} weights, such as {}", lacking.size(), path);

@@ -31,10 +31,6 @@ bool is_block_scale(const std::vector<std::uint64_t>& weight,
   return true;
 }
 
-bool may_be_scale(DType dtype) noexcept {
-  return dtype == DType::f32 || dtype == DType::bf16 || dtype == DType::f16;
-}
-
 /// The weight that a tensor is named after.
 struct Named {
   std::string weight;
@@ -80,7 +76,7 @@ class Binder {
     const Weight& of = tensors_[weight].weight;
     const Weight& companion = tensors_[scale].weight;
     if (!tensors_[weight].packed_as.empty()) return;
-    if (!may_be_scale(companion.dtype)) return add(Kind::scale_dtype, {scale, weight});
+    if (!is_scale_dtype(companion.dtype)) return add(Kind::scale_dtype, {scale, weight});
     const std::optional<ScaleForm> form = scale_form(of.shape, companion.shape);
     if (!form) return add(Kind::scale_shape, {scale, weight});
     const auto [first, is_first] = first_scales_.try_emplace(weight, scale);
@@ -117,6 +113,10 @@ class Binder {
 };
 
 }  // namespace
+
+bool is_scale_dtype(DType dtype) noexcept {
+  return dtype == DType::f32 || dtype == DType::bf16 || dtype == DType::f16;
+}
 
 std::optional<ScaleForm> scale_form(const Shape& weight, const Shape& scale) {
   if (scale.elements() == 1) return ScaleForm::tensor;

@@ -13,6 +13,9 @@ constexpr std::uint64_t scale_blocks(std::uint64_t extent) noexcept {
   return extent / kScaleBlock + (extent % kScaleBlock != 0 ? 1 : 0);
 }
 
+/// Whether scales may be of that dtype.
+bool is_scale_dtype(DType dtype) noexcept;
+
 /// How a scale of this shape lies over a weight of that one; nothing where it does not. Where a
 /// shape fits two forms they mean the same, for then there is one number.
 std::optional<ScaleForm> scale_form(const Shape& weight, const Shape& scale);

@@ -66,6 +66,9 @@ std::uint64_t heap_bytes(const StoredWeight& weight) noexcept {
   for (const Decision& decision : weight.decisions)
     bytes += sizeof decision + heap_bytes(decision.key) + heap_bytes(decision.pattern);
   if (weight.scale) bytes += heap_bytes(weight.scale->path);
+  if (!weight.history.empty()) bytes += kAllocation;
+  for (const CodecRef& codec : weight.history)
+    bytes += sizeof codec + heap_bytes(codec.package) + heap_bytes(codec.name);
   for (const StoredComponent& stored : weight.components)
     bytes += sizeof stored + heap_of(stored.component) + heap_bytes(stored.entry);
   return bytes;
@@ -79,8 +82,10 @@ std::uint64_t memory_of(const ArtifactIndex& index) noexcept {
 
 std::uint64_t memory_of(const Checkpoint& checkpoint) noexcept {
   std::uint64_t bytes = checkpoint.tensors().size() * sizeof(SourceTensor);
+  if (checkpoint.artifact() != nullptr) bytes += memory_of(*checkpoint.artifact());
   for (const SourceTensor& tensor : checkpoint.tensors())
-    bytes += heap_bytes(tensor.weight.path) + heap_bytes(tensor.weight.shape);
+    bytes += heap_bytes(tensor.weight.path) + heap_bytes(tensor.weight.shape) +
+             heap_bytes(tensor.encoding);
   for (const CheckpointFault& fault : checkpoint.faults())
     bytes += sizeof fault + fault.tensors.size() * sizeof(std::size_t) + kAllocation;
   for (const auto& [key, value] : checkpoint.metadata()) bytes += 2 * (key.size() + value.size());
@@ -147,7 +152,11 @@ MemoryNeed pack_memory(const Checkpoint& checkpoint, const Plan& plan) {
   if (!plan.shards.empty()) need.index_bytes += round_up_index(4 * plan.shard_index_bytes);
   const PackBuffers buffers = pack_buffers(plan);
   // Workers encode first, and then, with other buffers, compress.
-  const std::uint64_t most = std::max(buffers.total(), frame_worker_bytes(plan.layout));
+  std::uint64_t most = std::max(buffers.total(), frame_worker_bytes(plan.layout));
+  if (const ArtifactSet* artifact = checkpoint.artifact()) {  // whose bytes they check before that
+    need.index_bytes += round_up_index(sums_bytes(*artifact));
+    most = std::max(most, kCheckBytes + inflater_bytes(artifact->index()));
+  }
   need.worker_bytes = saturating_add(most, kWorkerMemory);
   need.long_rows_in = buffers.long_rows_in;
   return need;

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "artifact_input.h"
 #include "output_files.h"
 #include "pack_buffers.h"
 #include "pack_frames.h"
@@ -269,6 +270,17 @@ struct PackJob {
   unsigned workers = 0;
 };
 
+/// Of an artifact, all bytes of weights before they are read for their values.
+std::uint64_t bytes_to_check(const PackJob& job) {
+  const ArtifactSet* artifact = job.checkpoint.artifact();
+  return artifact == nullptr ? 0 : artifact->index().stored_bytes();
+}
+
+void check_source(const PackJob& job, Progress& progress) {
+  const ArtifactSet* artifact = job.checkpoint.artifact();
+  if (artifact != nullptr) check_artifact_values(*artifact, job.workers, progress);
+}
+
 AtomicFile::Options file_options(const Checkpoint& checkpoint, const PackOptions& options) {
   AtomicFile::Options file{.replace = options.replace, .inputs = checkpoint.inputs()};
   file.inputs.insert(file.inputs.end(), options.protected_files.begin(),
@@ -280,7 +292,8 @@ PackReport pack_one_file(const PackJob& job) {
   AtomicFile file(job.os, job.output, file_options(job.checkpoint, job.options));
   reclaim_temporaries(job.os, job.output, {job.output});
   const FileWork work(job.plan);
-  Progress progress(job.options.progress, work.bytes);
+  Progress progress(job.options.progress, work.bytes + bytes_to_check(job));
+  check_source(job, progress);
   Packer packer(job.checkpoint, work, job.options, job.workers, file, progress);
   packer.write_weights();
   if (auto problems = packer.value_problems(); !problems.empty()) throw Error(std::move(problems));
@@ -312,7 +325,8 @@ class ShardPacker {
     work.reserve(job_.plan.shards.size());
     std::uint64_t bytes = 0;
     for (const PlannedShard& shard : job_.plan.shards) bytes += work.emplace_back(shard.plan).bytes;
-    Progress progress(job_.options.progress, bytes);
+    Progress progress(job_.options.progress, bytes + bytes_to_check(job_));
+    check_source(job_, progress);
     for (std::size_t i = 0; i < work.size(); ++i)
       pack_shard(job_.plan.shards[i], work[i], progress);
     if (!problems_.empty()) throw Error(std::move(problems_));

@@ -32,32 +32,54 @@ std::uint64_t window_bytes(const StoredWeight& stored, const Codec& codec, std::
   return std::max({piece, step_bytes(stored, codec, c), std::min(kWriteBytes, all)});
 }
 
-/// What a step of copying block columns takes, of a weight that is relaid.
-std::uint64_t copied_step(const StoredWeight& stored, const PlannedWeight& planned) {
-  const std::uint64_t least = std::max(kCopyBytes, kOrderRows * planned.block_bytes);
-  return std::min(least, stored.components.front().component.bytes);
+/// What copying a component takes: bytes that are moved, or a step of copying block columns.
+std::uint64_t copied_bytes(const StoredComponent& stored, const PlannedWeight& planned,
+                           std::size_t c) {
+  const bool steps = planned.blocks != nullptr && stored.order == Order::rows8;
+  const std::uint64_t step = steps ? kOrderRows * planned.blocks->block_bytes(c) : 0;
+  return std::min(std::max(kCopyBytes, step), stored.component.bytes);
+}
+
+PackBuffers copying_buffers(const StoredWeight& stored, const PlannedWeight& planned) {
+  PackBuffers buffers;
+  for (std::size_t c = 0; c < stored.components.size(); ++c)
+    buffers.source = std::max(buffers.source, copied_bytes(stored.components[c], planned, c));
+  if (planned.blocks != nullptr && stored.form.order == Order::rows8)
+    buffers.stage = buffers.source;
+  if (planned.source != nullptr) buffers.stored = tensor_reader_bytes(*planned.source);
+  return buffers;
+}
+
+/// What reading pieces of the source takes.
+void add_source_buffers(const StoredWeight& stored, const PlannedWeight& planned,
+                        std::uint64_t elements, PackBuffers& buffers) {
+  const Codec& codec = *planned.source_codec;
+  if (planned.source != nullptr)
+    buffers.stored = stored_source_bytes(*planned.source, codec, elements);
+  if (codec.stores_native_f32()) return;
+  if (planned.source == nullptr)
+    buffers.source = dense_bytes(stored.weight.dtype, elements);
+  else if (codec.info().dense)
+    buffers.source = dense_bytes(*codec.info().dense_dtype, elements);
 }
 
 /// Of one weight, and without the encoders' memory.
 PackBuffers buffers_of(const StoredWeight& stored, const PlannedWeight& planned,
                        std::vector<std::uint64_t>& places) {
+  if (planned.copied) return copying_buffers(stored, planned);
   PackBuffers buffers;
-  if (planned.copied) {
-    buffers.source = std::min(kCopyBytes, stored.components.front().component.bytes);
-    if (stored.form.order != Order::rows1)
-      buffers.source = buffers.stage = copied_step(stored, planned);
-    return buffers;
-  }
   const Codec& codec = *planned.codec;
   const std::uint64_t elements = stored.weight.shape.elements();
   const std::uint64_t piece =
       largest_piece(stored.weight, unit_elements(stored, codec), codec.row_granule());
   // An analysis takes any piece, perhaps larger ones than the codec.
   const std::uint64_t most = std::max(piece, std::min(elements, kPieceElements));
-  if (!planned.source_codec->stores_native_f32())
-    buffers.source = dense_bytes(stored.weight.dtype, most);
+  add_source_buffers(stored, planned, most, buffers);
   buffers.values = saturating_mul(most, sizeof(float));
   if (planned.scale) buffers.scales = scale_numbers(stored.weight.shape, planned.scale->form, most);
+  if (planned.scale && planned.scale->tensor->stored != nullptr)
+    buffers.stored =
+        saturating_add(buffers.stored, tensor_reader_bytes(*planned.scale->tensor->stored));
   place_windows(stored, codec, places);
   buffers.windows = places.back();
   for (std::size_t c = 0; c < stored.components.size(); ++c)
@@ -71,9 +93,9 @@ PackBuffers buffers_of(const StoredWeight& stored, const PlannedWeight& planned,
 }  // namespace
 
 std::uint64_t PackBuffers::total() const noexcept {
-  return saturating_add(
-      saturating_add(saturating_add(source, values), saturating_add(windows, codecs)),
-      saturating_add(stage, saturating_mul(scales, kScaleNumberBytes)));
+  return saturating_add(saturating_add(saturating_add(saturating_add(source, stored), values),
+                                       saturating_add(windows, codecs)),
+                        saturating_add(stage, saturating_mul(scales, kScaleNumberBytes)));
 }
 
 void place_windows(const StoredWeight& stored, const Codec& codec,
@@ -99,6 +121,7 @@ PackBuffers pack_buffers(const Plan& plan) {
     const StoredWeight& stored = plan.stored(planned);
     const PackBuffers buffers = buffers_of(stored, planned, places);
     all.source = std::max(all.source, buffers.source);
+    all.stored = std::max(all.stored, buffers.stored);
     all.values = std::max(all.values, buffers.values);
     all.scales = std::max(all.scales, buffers.scales);
     all.windows = std::max(all.windows, buffers.windows);

@@ -11,6 +11,7 @@ namespace synps {
 /// Bytes of the buffers that a worker of pack keeps, enough for every weight that it may get.
 struct PackBuffers {
   std::uint64_t source = 0;   ///< a piece of the source's bytes, or bytes that are copied
+  std::uint64_t stored = 0;   ///< what reading an artifact's weights takes beside them
   std::uint64_t values = 0;   ///< a piece's values
   std::uint64_t scales = 0;   ///< numbers, not bytes: of a scale, for a piece
   std::uint64_t windows = 0;  ///< encoded bytes of all components of a weight

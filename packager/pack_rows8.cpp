@@ -89,11 +89,11 @@ void PackWorker::encode_staged(const PlannedWeight& planned, const Piece& piece,
   target_.progress.advance(target_.checkpoint.tensors()[planned.tensor].bytes_of(piece.elements()));
 }
 
-void PackWorker::copy_rows8(const PlannedWeight& planned, std::uint64_t begin, std::uint64_t end) {
-  const StoredWeight& stored = target_.plan.stored(planned);
+void PackWorker::copy_rows8(const Copied& copied, std::uint64_t begin, std::uint64_t end) {
+  const StoredWeight& stored = target_.plan.stored(copied.planned);
   const std::uint64_t row_bytes =
-      stored.components.front().component.bytes / stored.weight.shape.rows();
-  const std::uint64_t block_bytes = planned.block_bytes;
+      stored.components[copied.component].component.bytes / stored.weight.shape.rows();
+  const std::uint64_t block_bytes = copied.planned.blocks->block_bytes(copied.component);
   const std::uint64_t group = kOrderRows * row_bytes;
   const std::uint64_t last = begin + (end - begin) / group * group;
   // Whole groups, or where one is too large, block columns of one at a time.
@@ -105,31 +105,29 @@ void PackWorker::copy_rows8(const PlannedWeight& planned, std::uint64_t begin, s
     const std::uint64_t rows = std::min(groups, (last - at) / group) * kOrderRows;
     for (std::uint64_t byte = 0; byte < row_bytes; byte += blocks * block_bytes) {
       const std::uint64_t part = std::min(blocks * block_bytes, row_bytes - byte);
-      copy_columns(planned, {rows, part, block_bytes}, at + byte, row_bytes,
-                   at + byte * kOrderRows);
+      copy_columns(copied, {rows, part, block_bytes}, at + byte, row_bytes, at + byte * kOrderRows);
     }
     at += rows * row_bytes;
   }
-  move_bytes(planned, last, end);
+  move_bytes(copied, last, end);
 }
 
 /// Copies block columns of some rows, whole groups, which begin at `from` in the source and follow
 /// each other there by `row_bytes`, to `to` in the component.
-void PackWorker::copy_columns(const PlannedWeight& planned, const RowBlocks& columns,
-                              std::uint64_t from, std::uint64_t row_bytes, std::uint64_t to) {
-  const SourceTensor& tensor = target_.checkpoint.tensors()[planned.tensor];
+void PackWorker::copy_columns(const Copied& copied, const RowBlocks& columns, std::uint64_t from,
+                              std::uint64_t row_bytes, std::uint64_t to) {
   const std::uint64_t size = columns.rows * columns.row_bytes;
   const std::span<std::byte> rows1 = source_.buffer().take(size);
   if (columns.row_bytes == row_bytes)
-    target_.checkpoint.read(tensor, from, rows1);
+    read_bytes(copied, from, rows1);
   else
     for (std::uint64_t r = 0; r < columns.rows; ++r)
-      target_.checkpoint.read(tensor, from + r * row_bytes,
-                              rows1.subspan(r * columns.row_bytes, columns.row_bytes));
+      read_bytes(copied, from + r * row_bytes,
+                 rows1.subspan(r * columns.row_bytes, columns.row_bytes));
   const std::span<std::byte> rows8 = stage_memory_.take(size);
   rows8_from_rows1(columns, rows1, rows8);
   copied_.update(rows8);
-  target_.writer.write(planned.stored, 0, to, rows8);
+  target_.writer.write(copied.planned.stored, copied.component, to, rows8);
   target_.progress.advance(size);
 }
 

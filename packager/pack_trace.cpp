@@ -22,6 +22,7 @@ void PackTrace::add(std::vector<WeightTime>& times, std::size_t stored, const Un
   WeightTime& weight = times[stored];
   weight.unit.begin = weight.any ? std::min(weight.unit.begin, time.begin) : time.begin;
   weight.unit.end = weight.any ? std::max(weight.unit.end, time.end) : time.end;
+  weight.unit.read += time.read;
   weight.unit.fold += time.fold;
   weight.unit.relayout += time.relayout;
   weight.busy += time.end - time.begin - time.waited;
@@ -39,10 +40,20 @@ ConversionEvent PackTrace::event_of(const PlannedWeight& planned, PlannedConvers
   event.begin = time.unit.begin;
   event.end = time.unit.end;
   event.busy = time.busy;
-  if (each.kind == "fold_scale") event.busy = time.unit.fold;
-  if (each.kind == "encode") event.busy = time.busy - time.unit.fold - time.unit.relayout;
-  // All that copying into another order does is for that.
-  if (each.kind == "relayout" && !planned.copied) event.busy = time.unit.relayout;
+  const UnitTime& unit = time.unit;
+  if (each.kind == "inflate") event.busy = unit.read;
+  if (each.kind == "fold_scale") event.busy = unit.fold;
+  if (each.kind == "encode") event.busy = time.busy - unit.read - unit.fold - unit.relayout;
+  if (each.kind != "relayout") return event;
+  // All that copying into another order does is for that, but for what comes before it. Reading
+  // from another order is one with inflating, where both are done.
+  const bool inflates = planned.source != nullptr && is_compressed(*planned.source);
+  if (planned.copied)
+    event.busy = time.busy - (inflates ? unit.read : std::chrono::nanoseconds(0));
+  else if (each.of_source)
+    event.busy = inflates ? std::chrono::nanoseconds(0) : unit.read;
+  else
+    event.busy = unit.relayout;
   return event;
 }
 

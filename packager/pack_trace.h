@@ -36,6 +36,7 @@ class Stopwatch {
 struct UnitTime {
   std::chrono::steady_clock::time_point begin{};
   std::chrono::steady_clock::time_point end{};
+  std::chrono::nanoseconds read{};  ///< of an artifact's weight: inflating, undoing its order
   std::chrono::nanoseconds fold{};
   std::chrono::nanoseconds relayout{};
   std::chrono::nanoseconds waited{};  ///< for other threads

@@ -3,9 +3,14 @@
 #include "pieces.h"
 
 namespace synps {
+
 std::uint64_t pack_units(const Plan& plan, const PlannedWeight& planned) {
   const StoredWeight& stored = plan.stored(planned);
-  if (planned.copied) return stored.components.front().chunks();
+  if (planned.copied) {
+    std::uint64_t chunks = 0;
+    for (const StoredComponent& component : stored.components) chunks += component.chunks();
+    return chunks;
+  }
   return units_of_elements(stored, *planned.codec);
 }
 

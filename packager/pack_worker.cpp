@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "synps/artifact_set.h"
+
 namespace synps {
 namespace {
 
@@ -33,7 +35,10 @@ std::span<float> PackWorker::read_piece(const PlannedWeight& planned, const Piec
                                         ValueReport& values) {
   const SourceTensor& tensor = target_.checkpoint.tensors()[planned.tensor];
   const std::span<float> out = values_.take(piece.elements());
-  source_.read(target_.checkpoint, tensor, *planned.source_codec, piece, out, values);
+  {
+    const Stopwatch watch(time_ != nullptr && tensor.stored != nullptr ? &time_->read : nullptr);
+    source_.read(target_.checkpoint, tensor, *planned.source_codec, piece, out, values);
+  }
   if (planned.scale) {
     const Stopwatch watch(time_ != nullptr ? &time_->fold : nullptr);
     source_.scales().fold(target_.checkpoint, tensor.weight, *planned.scale, piece, out, values);
@@ -157,54 +162,78 @@ void PackWorker::store_analysis(const PlannedWeight& planned, const Analysis& an
   }
 }
 
-void PackWorker::copy(const PlannedWeight& planned, std::uint64_t chunk) {
-  const StoredComponent& component = target_.plan.stored(planned).components.front();
-  const std::uint64_t begin = component.chunk_begin(chunk);
-  const std::uint64_t end = std::min(component.chunk_end(chunk), component.component.bytes);
-  copied_.start(target_.writer, planned.stored, 0, component, begin);
-  if (component.order == Order::rows8) return copy_rows8(planned, begin, end);
-  const std::uint64_t source = target_.checkpoint.tensors()[planned.tensor].offset;
-  const std::uint64_t output = target_.writer.file_offset(planned.stored, 0, begin) - begin;
-  std::uint64_t at = begin;
-  // Whole blocks, where both files have them at the same places.
-  if (const std::uint64_t block = target_.writer.shared_block_bytes();
-      block != 0 && source % block == output % block) {
-    const std::uint64_t first = round_up(source + at, block) - source;
-    const std::uint64_t last = (source + end) / block * block;
-    if (first < end && last > source + first) {
-      move_bytes(planned, at, first);
-      at = share_bytes(planned, first, last - source);
-    }
-  }
-  move_bytes(planned, at, end);
+void PackWorker::copy(const PlannedWeight& planned, std::uint64_t unit) {
+  const StoredWeight& stored = target_.plan.stored(planned);
+  std::size_t c = 0;
+  for (; unit >= stored.components[c].chunks(); ++c) unit -= stored.components[c].chunks();
+  const StoredComponent& component = stored.components[c];
+  const SourceTensor& tensor = target_.checkpoint.tensors()[planned.tensor];
+  const std::uint64_t begin = component.chunk_begin(unit);
+  const std::uint64_t end = std::min(component.chunk_end(unit), component.component.bytes);
+  copied_.start(target_.writer, planned.stored, c, component, begin);
+  const bool relaid = planned.blocks != nullptr;
+  const Copied copied{planned, tensor, c, relaid && component.order == Order::rows1};
+  if (relaid && component.order == Order::rows8) return copy_rows8(copied, begin, end);
+  move_bytes(copied, move_shared(copied, begin, end), end);
 }
 
-void PackWorker::move_bytes(const PlannedWeight& planned, std::uint64_t begin, std::uint64_t end) {
-  const SourceTensor& tensor = target_.checkpoint.tensors()[planned.tensor];
+/// Moves whole blocks without reading them, where both files have the bytes as they are, at the
+/// same places. Returns where it stopped.
+std::uint64_t PackWorker::move_shared(const Copied& copied, std::uint64_t begin,
+                                      std::uint64_t end) {
+  std::uint64_t source = copied.tensor.offset;
+  if (const StoredWeight* stored = copied.tensor.stored) {
+    const StoredComponent& component = stored->components[copied.component];
+    if (component.compressed() || copied.from_rows8) return begin;
+    source = target_.checkpoint.artifact()->files()[copied.tensor.file]->file_offset(component);
+  }
+  const std::uint64_t output =
+      target_.writer.file_offset(copied.planned.stored, copied.component, begin) - begin;
+  const std::uint64_t block = target_.writer.shared_block_bytes();
+  if (block == 0 || source % block != output % block) return begin;
+  const std::uint64_t first = round_up(source + begin, block) - source;
+  const std::uint64_t last = (source + end) / block * block;
+  if (first >= end || last <= source + first) return begin;
+  move_bytes(copied, begin, first);
+  return share_bytes(copied, source, first, last - source);
+}
+
+/// Of a component as it is copied: in rows1, where that is what it comes into.
+void PackWorker::read_bytes(const Copied& copied, std::uint64_t offset, std::span<std::byte> out) {
+  const Stopwatch watch(time_ != nullptr && copied.tensor.stored != nullptr ? &time_->read
+                                                                            : nullptr);
+  if (copied.from_rows8)
+    source_.tensors().read_rows1(target_.checkpoint, copied.tensor, *copied.planned.blocks,
+                                 copied.component, offset, out);
+  else
+    source_.tensors().read(target_.checkpoint, copied.tensor, copied.component, offset, out);
+}
+
+void PackWorker::move_bytes(const Copied& copied, std::uint64_t begin, std::uint64_t end) {
   for (std::uint64_t at = begin; at < end;) {
     const std::span<std::byte> bytes = source_.buffer().take(std::min(kCopyBytes, end - at));
-    target_.checkpoint.read(tensor, at, bytes);
+    read_bytes(copied, at, bytes);
     copied_.update(bytes);
-    target_.writer.write(planned.stored, 0, at, bytes);
+    target_.writer.write(copied.planned.stored, copied.component, at, bytes);
     at += bytes.size();
     target_.progress.advance(bytes.size());
   }
 }
 
 /// Returns where it stopped. What is hashed is what the output has, whatever became of the source.
-std::uint64_t PackWorker::share_bytes(const PlannedWeight& planned, std::uint64_t begin,
-                                      std::uint64_t end) {
-  const SourceTensor& tensor = target_.checkpoint.tensors()[planned.tensor];
-  const InputFile& file = target_.checkpoint.files()[tensor.file];
-  const std::uint64_t shared = begin + target_.writer.share(planned.stored, 0, begin, file,
-                                                            tensor.offset + begin, end - begin);
+std::uint64_t PackWorker::share_bytes(const Copied& copied, std::uint64_t source,
+                                      std::uint64_t begin, std::uint64_t end) {
+  const std::size_t weight = copied.planned.stored;
+  const InputFile& file = target_.checkpoint.file_of(copied.tensor);
+  const std::uint64_t shared = begin + target_.writer.share(weight, copied.component, begin, file,
+                                                            source + begin, end - begin);
   if (!target_.writer.takes_digests()) {
     target_.progress.advance(shared - begin);
     return shared;
   }
   for (std::uint64_t at = begin; at < shared;) {
     const std::span<std::byte> bytes = source_.buffer().take(std::min(kCopyBytes, shared - at));
-    target_.writer.read(planned.stored, 0, at, bytes);
+    target_.writer.read(weight, copied.component, at, bytes);
     copied_.update(bytes);
     at += bytes.size();
     target_.progress.advance(bytes.size());

@@ -37,8 +37,9 @@ class PackWorker {
   /// From now on adds what parts of the work take to `time`; null: nothing is measured.
   void measure(UnitTime* time) noexcept { time_ = time; }
 
-  /// Copies bytes of a weight whose stored bytes are the source's: the chunk of that number.
-  void copy(const PlannedWeight& planned, std::uint64_t chunk);
+  /// Copies bytes of a weight whose stored bytes are the source's: the chunk of that number among
+  /// those of all components.
+  void copy(const PlannedWeight& planned, std::uint64_t unit);
 
   /// Encodes elements [begin, end) of a weight. Adds what it met to `values`.
   void encode(const PlannedWeight& planned, std::uint64_t begin, std::uint64_t end,
@@ -70,11 +71,21 @@ class PackWorker {
   void finish_windows(const PlannedWeight& planned);
   void store_analysis(const PlannedWeight& planned, const Analysis& analysis);
   Encoder* encoder_of(const Codec& codec);
-  void move_bytes(const PlannedWeight& planned, std::uint64_t begin, std::uint64_t end);
-  void copy_rows8(const PlannedWeight& planned, std::uint64_t begin, std::uint64_t end);
-  void copy_columns(const PlannedWeight& planned, const RowBlocks& columns, std::uint64_t from,
+  /// A component of a weight that is copied.
+  struct Copied {
+    const PlannedWeight& planned;
+    const SourceTensor& tensor;
+    std::size_t component;
+    bool from_rows8;  ///< it is read from that order into rows1
+  };
+  void read_bytes(const Copied& copied, std::uint64_t offset, std::span<std::byte> out);
+  void move_bytes(const Copied& copied, std::uint64_t begin, std::uint64_t end);
+  std::uint64_t move_shared(const Copied& copied, std::uint64_t begin, std::uint64_t end);
+  void copy_rows8(const Copied& copied, std::uint64_t begin, std::uint64_t end);
+  void copy_columns(const Copied& copied, const RowBlocks& columns, std::uint64_t from,
                     std::uint64_t row_bytes, std::uint64_t to);
-  std::uint64_t share_bytes(const PlannedWeight& planned, std::uint64_t begin, std::uint64_t end);
+  std::uint64_t share_bytes(const Copied& copied, std::uint64_t source, std::uint64_t begin,
+                            std::uint64_t end);
 
   PackContext target_;
   SourceReader source_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "companion_scales.h"
 #include "synps/checked.h"
@@ -66,15 +67,15 @@ void scale_run(std::span<float> values, float scale, std::uint64_t first_element
 
 [[noreturn]] void refuse(const Checkpoint& checkpoint, const SourceTensor& scale,
                          std::uint64_t number, float value) {
-  throw Error(
-      {.code = ErrorCode::checkpoint,
-       .file = checkpoint.files()[scale.file].path(),
-       .what = "a scale that no weight can be multiplied by",
-       .field = scale.weight.path,
-       .offset = scale.offset + scale.bytes_of(number),
-       .found = value_text(value) + " at element " + element_text(scale.weight.shape, number),
-       .want = "finite numbers other than 0",
-       .hint = "to leave the weight as it is, say format = \"keep\""});
+  Problem problem{.code = ErrorCode::checkpoint,
+                  .file = checkpoint.file_of(scale).path(),
+                  .what = "a scale that no weight can be multiplied by",
+                  .field = scale.weight.path};
+  if (scale.stored == nullptr) problem.offset = scale.offset + scale.bytes_of(number);
+  problem.found = value_text(value) + " at element " + element_text(scale.weight.shape, number);
+  problem.want = "finite numbers other than 0";
+  problem.hint = "to leave the weight as it is, say format = \"keep\"";
+  throw Error(std::move(problem));
 }
 
 }  // namespace
@@ -83,7 +84,7 @@ std::span<const float> ScaleReader::read(const Checkpoint& checkpoint, const Fol
                                          std::uint64_t first, std::uint64_t count) {
   const SourceTensor& tensor = *scale.tensor;
   const std::span<std::byte> bytes = bytes_.take(tensor.bytes_of(count));
-  checkpoint.read(tensor, tensor.bytes_of(first), bytes);
+  tensors_.read(checkpoint, tensor, 0, tensor.bytes_of(first), bytes);
   const std::span<float> numbers = numbers_.take(count);
   const std::span<const std::byte> in[] = {bytes};
   scale.codec->decode({&tensor.weight, first, 1, count}, in, numbers);

@@ -5,6 +5,7 @@
 
 #include "buffer.h"
 #include "synps/plan.h"
+#include "tensor_reader.h"
 
 namespace synps {
 
@@ -26,6 +27,7 @@ class ScaleReader {
   std::span<const float> read(const Checkpoint& checkpoint, const FoldedScale& scale,
                               std::uint64_t first, std::uint64_t count);
 
+  TensorReader tensors_;
   Buffer<std::byte> bytes_;
   Buffer<float> numbers_;
 };

@@ -1,5 +1,6 @@
 #include "synps/unpack.h"
 
+#include "artifact_input.h"
 #include "memory_model.h"
 #include "progress.h"
 #include "safetensors_output.h"
@@ -59,7 +60,6 @@ class Unpacker {
 
  private:
   void add(const ArtifactReader& artifact, const StoredWeight& stored, const CodecRegistry& codecs);
-  void check(unsigned workers, Progress& progress) const;
 
   const ArtifactSet& artifact_;
   const UnpackOptions& options_;
@@ -97,7 +97,7 @@ MemoryNeed Unpacker::memory() const {
 void Unpacker::write(AtomicFile& file, unsigned most_workers) {
   const std::uint64_t data_bytes = layout_.file_bytes - layout_.header.size();
   Progress progress(options_.progress, data_bytes + artifact_.index().stored_bytes());
-  check(most_workers, progress);
+  check_artifact_values(artifact_, most_workers, progress);
   file.allocate(layout_.file_bytes);
   file.write(0, std::as_bytes(std::span<const char>(layout_.header)));
 
@@ -115,24 +115,6 @@ void Unpacker::write(AtomicFile& file, unsigned most_workers) {
   });
 }
 
-/// Damaged bytes are never unpacked.
-void Unpacker::check(unsigned workers, Progress& progress) const {
-  auto problems =
-      artifact_.check_values([&](std::uint64_t bytes) { progress.advance(bytes); }, workers);
-  if (!problems.empty()) throw Error(std::move(problems));
-}
-
-void check_unchanged(const ArtifactSet& artifact) {
-  try {
-    for (const auto& file : artifact.files()) file->file().check_unchanged();
-  } catch (const Error& error) {
-    std::vector<Problem> problems = error.problems();
-    for (Problem& problem : problems)
-      if (problem.code == ErrorCode::checkpoint) problem.code = ErrorCode::artifact;
-    throw Error(std::move(problems));
-  }
-}
-
 }  // namespace
 
 UnpackReport unpack(const std::string& artifact, const std::string& output,
@@ -148,7 +130,7 @@ UnpackReport unpack(const std::string& artifact, const std::string& output,
   for (const FileIdentity& input : reader.inputs()) file_options.inputs.push_back(input);
   AtomicFile file(os, output, std::move(file_options));
   unpacker.write(file, workers);
-  check_unchanged(reader);
+  check_artifact_unchanged(reader);
   file.commit();
   return unpacker.report();
 }

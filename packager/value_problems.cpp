@@ -51,13 +51,13 @@ std::optional<Problem> value_problem(const Checkpoint& checkpoint, const SourceT
   const Shape& shape = tensor.weight.shape;
   const std::string name = CodecRegistry::short_name(codec.info());
   const ValueReport::Finding& first = non_finite ? values.non_finite : values.overflow;
-  Problem problem{
-      .code = ErrorCode::checkpoint,
-      .file = checkpoint.files()[tensor.file].path(),
-      .field = tensor.weight.path,
-      .offset = tensor.offset +
-                tensor.bytes_of(first.first_index / tensor.block_elements * tensor.block_elements),
-      .found = finding_text(shape, first)};
+  Problem problem{.code = ErrorCode::checkpoint,
+                  .file = checkpoint.file_of(tensor).path(),
+                  .field = tensor.weight.path,
+                  .found = finding_text(shape, first)};
+  if (tensor.stored == nullptr)  // what is in frames, or in another order, lies at no one place
+    problem.offset = tensor.offset + tensor.bytes_of(first.first_index / tensor.block_elements *
+                                                     tensor.block_elements);
   if (non_finite) {
     problem.what = fmt::format("{} cannot store NaN and infinities", name);
     problem.want = "finite values";

@@ -9,8 +9,8 @@
 #include <fmt/ranges.h>
 
 #include "format_names.h"
+#include "synps/unmatched_pattern.h"
 #include "toml_text.h"
-#include "unmatched_pattern.h"
 
 namespace synps {
 namespace {

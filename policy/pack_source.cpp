@@ -18,6 +18,7 @@ PackSource pack_source(const CodecRegistry& codecs, const WeightFacts& facts,
   source.packed = stored != nullptr && !stored->info().dense;
   source.matrix = shape.rank() == 2;
   source.rows8 = source.packed && source.matrix && !empty && can_be_rows8(*stored, facts.weight);
+  source.order = facts.order;
   source.is_volatile = resolution.scheme && resolution.scheme->is_volatile;
   if (!empty) source.compression = resolution.form.compress.method;
   return source;

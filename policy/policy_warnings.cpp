@@ -14,8 +14,8 @@
 #include "policy_relations.h"
 #include "resolution_report.h"
 #include "scheme_rules.h"
+#include "synps/unmatched_pattern.h"
 #include "toml_text.h"
-#include "unmatched_pattern.h"
 
 namespace synps {
 namespace {

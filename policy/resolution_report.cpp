@@ -8,8 +8,8 @@
 
 #include "format_names.h"
 #include "scheme_rules.h"
+#include "synps/unmatched_pattern.h"
 #include "toml_text.h"
-#include "unmatched_pattern.h"
 
 namespace synps {
 namespace {
@@ -19,10 +19,6 @@ constexpr std::size_t kMaxUnmatchedHints = 20;
 // Patterns that one ambiguity's hint names, where a single one cannot cover all its weights.
 constexpr std::size_t kMaxDecidingPatterns = 4;
 constexpr std::size_t kMaxContendersShown = 20;
-
-std::string affected(std::size_t count, std::string_view example) {
-  return count == 1 ? quote(example) : fmt::format("{} weights, such as {}", count, quote(example));
-}
 
 // No place is later than every place.
 bool comes_before(const SourcePlace& a, const SourcePlace& b) noexcept {
@@ -55,6 +51,10 @@ std::string deciding_pattern(const std::vector<const PathPattern*>& contenders,
 }
 
 }  // namespace
+
+std::string affected_weights(std::size_t count, std::string_view example) {
+  return count == 1 ? quote(example) : fmt::format("{} weights, such as {}", count, quote(example));
+}
 
 bool speaks_of_weights(const PolicyEntry& entry) {
   if (!entry.schemes.empty()) return entry.has_constant_scheme();
@@ -107,7 +107,7 @@ void ResolutionReport::finish(const PolicyRelations& relations, ProblemList& pro
       report_ambiguity(ambiguity, paths, relations, problems);
   for (const auto& [key, faulty] : faults_) {
     Problem problem = faulty.fault.problem;
-    problem.what += fmt::format(": {}", affected(faulty.count, faulty.example));
+    problem.what += fmt::format(": {}", affected_weights(faulty.count, faulty.example));
     problems.add(faulty.fault.place, std::move(problem));
   }
 }
@@ -126,7 +126,7 @@ void ResolutionReport::report_ambiguity(const Ambiguity& ambiguity,
   if (ambiguity.contenders.size() > claims.size())
     claims.push_back(fmt::format("{} more", ambiguity.contenders.size() - claims.size()));
   Problem problem{.what = "ambiguous: policies disagree, and none is narrower than the others"};
-  problem.what += fmt::format(": {}", affected(paths.size(), paths.front()));
+  problem.what += fmt::format(": {}", affected_weights(paths.size(), paths.front()));
   problem.field = ambiguity.key;
   problem.found = fmt::format("{}", fmt::join(claims, ", "));
   problem.hint = relations.all_equal(ambiguity.contenders) ? same_paths_hint(ambiguity)

@@ -1,4 +1,4 @@
-#include "unmatched_pattern.h"
+#include "synps/unmatched_pattern.h"
 
 #include <algorithm>
 #include <optional>

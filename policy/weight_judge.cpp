@@ -7,6 +7,7 @@
 #include "format_names.h"
 #include "order_judge.h"
 #include "output_judge.h"
+#include "synps/conversion.h"
 #include "toml_text.h"
 
 namespace synps {
@@ -34,9 +35,7 @@ std::optional<WeightFault> choose_codec(const WeightFacts& facts, const SetResol
   const std::string& format = set.scheme->scheme.format;
   Support support = store_as(format, facts.weight, codecs, out);
   if (support.ok || is_ambiguous(set, "fallback")) return std::nullopt;
-  WeightFault fault{set.scheme->place, {.what = "the codec cannot store a weight"}};
-  fault.problem.field = short_format(format, codecs);
-  fault.problem.found = support.reason;
+  WeightFault fault{set.scheme->place, cannot_store(codecs.resolve(format)->info(), support)};
   if (!set.fallback) {
     fault.problem.hint = "set a `fallback`, or give these weights another format";
     return fault;
@@ -82,11 +81,12 @@ std::optional<WeightFault> check_source(const WeightFacts& facts, SourcePlace pl
   WeightFault fault{place, {.field = name}, true};
   if (source_codec(codecs, facts) == nullptr) {
     out.codec = nullptr;
-    fault.problem.what = "no codec here decodes a source encoding";
+    fault.problem = cannot_decode(facts, codecs);
     fault.problem.hint = "store it unchanged: format = \"keep\"";
     return fault;
   }
-  if (document.declared.find(encoding) != document.declared.end()) return std::nullopt;
+  if (facts.declared || document.declared.find(encoding) != document.declared.end())
+    return std::nullopt;
   fault.problem.what = "a source encoding that the policy does not name";
   fault.problem.hint = fmt::format("add \"{}\" to `formats` under [myelin]", name);
   return fault;
@@ -168,6 +168,12 @@ void warn_of_volatile_heap(WeightResolution& out) {
 
 std::string WeightFacts::source() const {
   return encoding.empty() ? std::string(encoding_name(weight.dtype)) : encoding;
+}
+
+Problem cannot_decode(const WeightFacts& facts, const CodecRegistry& codecs) {
+  return {.code = ErrorCode::policy,
+          .what = "no codec here decodes a source encoding",
+          .field = short_format(facts.source(), codecs)};
 }
 
 const Codec* source_codec(const CodecRegistry& codecs, const WeightFacts& facts) noexcept {

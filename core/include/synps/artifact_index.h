@@ -74,7 +74,11 @@ struct StoredWeight {
   std::string source{};   ///< source encoding ("bf16", "i64", …)
   std::string compute{};  ///< dtype the graph computes in ("f32"); "" for non-floats
   CodecRef codec{};
-  bool lossless = true;                ///< by types: every value of the source encoding survives
+  bool lossless = true;  ///< by types: every value of the source encoding survives
+  /// Encodings that rounded values on their way from the source's to the codec's, oldest first;
+  /// what the codec itself rounded is not in it (stored_step_rounded()). Empty for what was packed
+  /// from a checkpoint.
+  std::vector<CodecRef> history{};
   FormRequest asked{};                 ///< what the policy asked of the form
   WeightForm form{};                   ///< what it became
   std::optional<Scheme> scheme{};      ///< none for weights that need no scheme

@@ -18,10 +18,12 @@ class ComponentReader {
   /// `artifact` outlives the reader.
   explicit ComponentReader(const ArtifactReader& artifact) : artifact_(&artifact) {}
 
-  /// Goes on with another artifact, which outlives the reader.
-  void read_from(const ArtifactReader& artifact) noexcept {
-    if (artifact_ != &artifact) component_ = nullptr;
+  /// Goes on with another artifact, which outlives the reader. Returns whether it is another.
+  bool read_from(const ArtifactReader& artifact) noexcept {
+    const bool other = artifact_ != &artifact;
+    if (other) component_ = nullptr;
     artifact_ = &artifact;
+    return other;
   }
 
   /// Fills `out` with true bytes of the component from `offset` in it. Throws Error(artifact) for a

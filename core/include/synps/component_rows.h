@@ -38,14 +38,19 @@ class ComponentRows {
 
   /// Goes on with another artifact, which outlives the reader.
   void read_from(const ArtifactReader& artifact) noexcept {
-    reader_.read_from(artifact);
-    component_ = nullptr;
+    if (reader_.read_from(artifact)) component_ = nullptr;
   }
 
   /// Fills `out` with bytes from `offset` of what the component is in rows1. Throws as
   /// ComponentReader::read().
   void read(const StoredWeight& weight, const StoredComponent& component, const RowBlocks& shape,
             std::uint64_t offset, std::span<std::byte> out);
+
+  /// The same of the true bytes in the order in which they are stored.
+  void read_as_stored(const StoredWeight& weight, const StoredComponent& component,
+                      std::uint64_t offset, std::span<std::byte> out) {
+    reader_.read(weight, component, offset, out);
+  }
 
  private:
   void read_row(std::uint64_t row, std::uint64_t begin, std::span<std::byte> out);

@@ -44,10 +44,11 @@ class PackTargets {
 /// What packing can make of a weight.
 struct PackSource {
   std::string codec{};  ///< that it is stored in, `package:export`; "keep" where nothing decodes it
-  bool converts = false;  ///< its bytes are encoded anew rather than copied
-  bool packed = false;    ///< the codec stores blocks of rows, or rows, rather than values
-  bool matrix = false;    ///< of rank 2
-  bool rows8 = false;     ///< can_be_rows8()
+  bool converts = false;       ///< its bytes are encoded anew rather than copied
+  bool packed = false;         ///< the codec stores blocks of rows, or rows, rather than values
+  bool matrix = false;         ///< of rank 2
+  bool rows8 = false;          ///< can_be_rows8()
+  Order order = Order::rows1;  ///< of the source
   bool is_volatile = false;
   Compression compression = Compression::none;  ///< of its components
 };
@@ -67,8 +68,8 @@ struct PackedForm {
 
 /// The form of a freshly packed weight: a pure function of the request, the source and the target.
 ///
-/// order      1. dense, or as_stored: rows1, which checkpoints have; in_out, which no kernel
-///            multiplies: rows1
+/// order      1. dense: rows1; as_stored: the source's, if the weight can be stored so, and
+///            checkpoints have rows1; in_out, which no kernel multiplies: rows1
 ///            2. auto, kernel_feed: the order that kernels of the target want, if the weight can be
 ///               stored so, else rows1. Matrices of fewer than eight rows or with one block a row
 ///               are the same bytes in both, and are called rows1

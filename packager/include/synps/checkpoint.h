@@ -16,6 +16,11 @@
 
 namespace synps {
 
+class ArtifactSet;
+class Codec;
+class CodecRegistry;
+struct StoredWeight;
+
 /// The scale that a checkpoint has for an 8-bit float weight: decoding the weight multiplies by it.
 struct CompanionScale {
   std::size_t tensor = 0;  ///< index into Checkpoint::tensors()
@@ -24,7 +29,9 @@ struct CompanionScale {
 
 /// A tensor where a checkpoint stores it.
 struct SourceTensor {
-  Weight weight;  ///< of packed blocks the dtype is F32, what they decode to
+  /// Of packed blocks the dtype is F32, what they decode to; of an artifact's weight that of the
+  /// weight, whatever it is stored in.
+  Weight weight;
   /// How its values are stored: a dtype in lower case ("bf16"); `package:export` of the codec whose
   /// blocks they are ("q8_0:q8_0"); `gguf:TYPE` for GGUF blocks that no codec here decodes
   /// ("gguf:iq2_xxs"), and for a key-value (kGgufArray, kGgufString).
@@ -40,6 +47,9 @@ struct SourceTensor {
   /// Name of the scheme of which it is a part, where its values mean something only together with
   /// others, in a way that nothing here decodes: "GPTQ", …; "" for most tensors. A literal.
   std::string_view packed_as{};
+  /// Of an artifact's weight: how it is stored. Then `bytes` are the true bytes of all components,
+  /// and a block is a row, or what a row may be cut into.
+  const StoredWeight* stored = nullptr;
 
   /// Bytes of the first `elements` elements; of whole blocks, exactly.
   std::uint64_t bytes_of(std::uint64_t elements) const noexcept {
@@ -112,7 +122,7 @@ struct SourceKeyValue {
 };
 
 /// A source of weights: one safetensors file, shards with an index, a Hugging Face folder, or a
-/// GGUF file, also in parts.
+/// GGUF file, also in parts; or an artifact.
 class Checkpoint {
  public:
   /// `path` is one of
@@ -129,6 +139,14 @@ class Checkpoint {
   /// shard index together) and for a synps artifact; Error(io), Error(limit).
   static Checkpoint open(const std::string& path, Os& os = Os::posix());
 
+  /// The weights of an artifact, as ArtifactSet opens it: one or in shards. A weight's encoding is
+  /// what it is stored in, and of one that nothing decodes, what its source was. A scale that is
+  /// not folded is bound to its weight. Nothing of the data is read, and checked: pack() does that.
+  /// Throws also Error(package) for codecs that `codecs` lacks, and Error(artifact) for components
+  /// that are not what their codec stores.
+  static Checkpoint open_artifact(const std::string& path, const CodecRegistry& codecs,
+                                  Os& os = Os::posix());
+
   const std::string& path() const noexcept { return path_; }
   /// By the bytes of the path.
   const std::vector<SourceTensor>& tensors() const noexcept { return tensors_; }
@@ -141,19 +159,28 @@ class Checkpoint {
   std::uint32_t gguf_version() const noexcept { return gguf_version_; }  ///< 0: no GGUF
   /// By the path of their first tensor, those of packed schemes first.
   const std::vector<CheckpointFault>& faults() const noexcept { return faults_; }
-  const std::vector<InputFile>& files() const noexcept { return files_; }
+  const std::vector<InputFile>& files() const noexcept { return files_; }  ///< of an artifact none
+  /// The artifact that this is; null for a checkpoint.
+  const ArtifactSet* artifact() const noexcept { return artifact_.get(); }
+  /// The file that a tensor is in.
+  const InputFile& file_of(const SourceTensor& tensor) const;
+  std::uint64_t file_bytes() const noexcept;  ///< of all files
   /// Everything that must not be overwritten: data files and the shard index.
   const std::vector<FileIdentity>& inputs() const noexcept { return inputs_; }
   std::uint64_t data_bytes() const noexcept;  ///< of all tensors
 
-  /// Bytes of a tensor from `offset` in it. Throws Error(io).
+  /// Bytes of a tensor from `offset` in it. Not of an artifact's, which TensorReader reads. Throws
+  /// Error(io).
   void read(const SourceTensor& tensor, std::uint64_t offset, std::span<std::byte> out) const;
-  /// Throws Error(checkpoint) when a file changed since it was opened.
+  /// Throws Error(checkpoint), or of an artifact Error(artifact), when a file changed since it was
+  /// opened.
   void check_unchanged() const;
 
  private:
   void open_safetensors(const std::string& source, Os& os);
   void open_gguf(const std::string& source, Os& os);
+  void add_stored(std::size_t number, const Codec* codec, const CodecRegistry& codecs);
+  void bind_stored_scales();
   void add_key_values(std::vector<std::vector<GgufKeyValue>> of_files);
   void check_same(const SourceKeyValue& first, const GgufKeyValue& value, std::size_t file) const;
   void carry_key_values();
@@ -166,6 +193,7 @@ class Checkpoint {
   std::vector<SourceKeyValue> key_values_;
   std::vector<CheckpointFault> faults_;
   std::uint32_t gguf_version_ = 0;
+  std::shared_ptr<const ArtifactSet> artifact_;
 };
 
 }  // namespace synps

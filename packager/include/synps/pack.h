@@ -72,9 +72,10 @@ std::vector<std::string> check_output(const Checkpoint& checkpoint, const Plan& 
 
 /// Writes the planned artifact: one file, or shards in the folder of `output` and their index, all
 /// of which appear together or not at all. Throws Error(checkpoint) for values that a codec cannot
-/// store (all weights that have any are named), or when an input changes meanwhile; Error(io);
-/// Error(output); Error(limit), before anything is written, when not even one worker fits
-/// max_memory. Memory is what pack_memory() says.
+/// store (all weights that have any are named), or when an input changes meanwhile; of an artifact
+/// Error(artifact) for that, and for damaged bytes, none of which is read for its values;
+/// Error(io); Error(output); Error(limit), before anything is written, when not even one worker
+/// fits max_memory. Memory is what pack_memory() says.
 PackReport pack(const Checkpoint& checkpoint, const Plan& plan, const std::string& output,
                 const PackOptions& options = {}, Os& os = Os::posix());
 

@@ -30,15 +30,16 @@ std::optional<FoldedScale> folded_scale(const Checkpoint& checkpoint, const Sour
 
 /// One weight's resolved form and its bytes, before a value is read.
 struct PlannedWeight {
-  std::size_t tensor = 0;               ///< index into Checkpoint::tensors()
-  std::size_t stored = 0;               ///< index into layout.index.weights
-  const Codec* source_codec = nullptr;  ///< decodes the source; null when the bytes are copied
-  const Codec* codec = nullptr;         ///< encodes; null when the bytes are copied
-  const GgufType* gguf_type = nullptr;  ///< of the tensor in a GGUF output, else null
-  bool copied = false;                  ///< stored bytes are the source's, in whichever order
-  std::uint64_t block_bytes = 0;       ///< of the blocks that copying puts in another order, else 0
+  std::size_t tensor = 0;                ///< index into Checkpoint::tensors()
+  std::size_t stored = 0;                ///< index into layout.index.weights
+  const Codec* source_codec = nullptr;   ///< decodes the source; null when the bytes are copied
+  const Codec* codec = nullptr;          ///< encodes; null when the bytes are copied
+  const GgufType* gguf_type = nullptr;   ///< of the tensor in a GGUF output, else null
+  bool copied = false;                   ///< stored bytes are the source's, in whichever order
+  const Codec* blocks = nullptr;         ///< whose blocks copying puts in another order, else null
+  const StoredWeight* source = nullptr;  ///< of an artifact's weight: how it is stored there
   std::optional<FoldedScale> scale{};  ///< that its values are multiplied by, when they are encoded
-  bool lossless = true;
+  bool lossless = true;  ///< by types: every value that the source's encoding holds survives
   bool used_fallback = false;
   std::string fallback_reason;
   std::uint64_t source_bytes = 0;  ///< with the folded scale's

@@ -18,7 +18,7 @@ enum class Rounding : std::uint8_t { refused, allowed };
 /// What becomes of an artifact's weights, without a policy. What is not asked for stays as it is
 /// stored.
 struct ReencodeRequest {
-  const Codec* codec = nullptr;      ///< that weights are to be stored in; null: theirs
+  const Codec* codec = nullptr;       ///< that weights are to be stored in; null: theirs
   std::optional<PathPattern> only{};  ///< of the weights that are changed; none: all
   std::optional<Order> order{};
   std::optional<Orientation> orientation{};

@@ -116,6 +116,8 @@ struct WeightFacts {
   std::string scale_of{};
   std::string_view packed_as{};  ///< the scheme of another tool that it is a part of; a literal
   bool only_kept = false;  ///< it must not be decoded, for it means something only with others
+  bool declared = false;   ///< whoever gives the facts has named the encoding: an artifact's index
+  Order order = Order::rows1;  ///< of the source: what `as_stored` keeps
 
   /// The encoding, never "".
   std::string source() const;
@@ -125,6 +127,13 @@ struct WeightFacts {
 
 /// The codec that decodes a weight's source encoding, or null when none of these does.
 const Codec* source_codec(const CodecRegistry& codecs, const WeightFacts& facts) noexcept;
+
+/// The refusal of a weight whose encoding no codec here decodes, and whose values are wanted: what
+/// and field, of code policy.
+Problem cannot_decode(const WeightFacts& facts, const CodecRegistry& codecs);
+
+/// "\"a.weight\"", or "3 weights, such as \"a.weight\"": of problems that are told once for many.
+std::string affected_weights(std::size_t count, std::string_view example);
 
 /// Who decided a key, and whom it overrode.
 struct KeyDecision {

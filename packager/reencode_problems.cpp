@@ -1,0 +1,49 @@
+#include "reencode_problems.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "synps/conversion.h"
+#include "synps/policy.h"
+
+namespace synps {
+
+void WeightProblems::add(Problem problem, std::string_view path) {
+  const std::string key =
+      fmt::format("{}\n{}\n{}\n{}", problem.what, problem.field, problem.found, problem.hint);
+  Same& same = problems_[key];
+  if (same.count++ != 0) return;
+  same.problem = std::move(problem);
+  same.example = path;
+}
+
+void WeightProblems::move_to(std::vector<Problem>& problems) {
+  for (auto& [key, same] : problems_) {
+    same.problem.what += ": ";
+    same.problem.what += affected_weights(same.count, same.example);
+    problems.push_back(std::move(same.problem));
+  }
+  problems_.clear();
+}
+
+Problem would_change(const CodecInfo& source, const CodecInfo& target, bool folds_scale) {
+  Problem problem = would_round(source, target);
+  problem.what = "repack never changes a value";
+  problem.found =
+      fmt::format("{}{} to {}", source.id(), folds_scale ? " with its scale" : "", target.id());
+  problem.hint = "`synps requantize` does it";
+  return problem;
+}
+
+void add_roundings(const Plan& plan, std::vector<Problem>& problems) {
+  WeightProblems found;
+  for (const PlannedWeight& planned : plan.weights)
+    if (!planned.copied && !planned.lossless)
+      found.add(would_change(planned.source_codec->info(), planned.codec->info(),
+                             planned.scale.has_value()),
+                plan.stored(planned).weight.path);
+  found.move_to(problems);
+}
+
+}  // namespace synps
