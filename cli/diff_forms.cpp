@@ -20,7 +20,6 @@ std::vector<FormDifference> form_differences(const WeightDiff& weight) {
     if (a != b) out.push_back({field, std::string(a), std::string(b)});
   };
   compare("encoding", encoding_text(*weight.a), encoding_text(*weight.b));
-#ifdef TODO_ARTIFACT
   const StoredWeight* const a = weight.a->stored;
   const StoredWeight* const b = weight.b->stored;
   if (a == nullptr || b == nullptr) return out;
@@ -30,7 +29,6 @@ std::vector<FormDifference> form_differences(const WeightDiff& weight) {
   compare("residency", to_string(a->form.residency), to_string(b->form.residency));
   compare("compress", to_string(compression_of(*a)), to_string(compression_of(*b)));
   compare("device", a->device, b->device);
-#endif
   return out;
 }
 

@@ -118,7 +118,7 @@ void write_tensor(JsonWriter& json, const SourceTensor* tensor) {
   json.key("dtype").string(encoding_name(tensor->weight.dtype));
   json.key("shape").begin_array();
   for (const std::uint64_t extent : tensor->weight.shape.extents()) json.integer(extent);
-  json.end_array().key("bytes").integer(tensor->bytes).end_object();
+  json.end_array().key("bytes").integer(bytes_in_file(*tensor)).end_object();
 }
 
 void write_forms(JsonWriter& json, const WeightDiff& weight) {

@@ -1,5 +1,6 @@
 #include "diff_side.h"
 
+#include "synps/diff.h"
 #include "text.h"
 
 namespace synps::cli {
@@ -7,14 +8,16 @@ namespace synps::cli {
 SideSummary summarize(const Checkpoint& source) {
   SideSummary out;
   out.path = source.path();
-  out.kind = source.gguf_version() != 0 ? "GGUF" : "safetensors";
+  out.kind = source.artifact() != nullptr ? "artifact"
+             : source.gguf_version() != 0 ? "GGUF"
+                                          : "safetensors";
+  out.file_bytes = source.file_bytes();
   for (const SourceTensor& tensor : source.tensors()) {
     if (is_key_value_encoding(tensor.encoding)) continue;
     ++out.weights;
     out.elements += tensor.weight.shape.elements();
-    out.weight_bytes += tensor.bytes;
+    out.weight_bytes += bytes_in_file(tensor);
   }
-  for (const InputFile& file : source.files()) out.file_bytes += file.size();
   return out;
 }
 

@@ -177,12 +177,7 @@ Checkpoint open_checkpoint(const std::string& path) {
 }
 
 Checkpoint open_source(const std::string& path, const CodecRegistry& codecs) {
-#ifdef TODO_ARTIFACT
   return is_artifact(path) ? Checkpoint::open_artifact(path, codecs) : open_checkpoint(path);
-#else
-  (void)codecs;
-  return open_checkpoint(path);
-#endif
 }
 
 Checkpoint open_checkpoint(const std::string& path, OutputKind kind) {

@@ -63,7 +63,7 @@ ErrorReport report_of(const DiffReport& report, const Checkpoint& a, const Check
   for (const WeightDiff& weight : report.weights)
     if (weight.a != nullptr && weight.b != nullptr)
       out.weights.push_back({weight.path, encoding_text(*weight.a), encoding_text(*weight.b),
-                             weight.b->bytes, weight.b->weight.shape.elements(),
+                             bytes_in_file(*weight.b), weight.b->weight.shape.elements(),
                              weight.status == DiffStatus::equal, weight.has_figures(),
                              weight.figures});
   add_remark(out, report, DiffStatus::only_in_a, "Only in the reference");

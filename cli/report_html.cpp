@@ -242,8 +242,8 @@ void Page::add_patterns() {
       "<th>RMSE</th><th>max abs error</th></tr></thead>\n<tbody>\n";
   for (std::size_t i = 0; i < rows.size() && i < kPatternRows; ++i) {
     const ErrorRow& row = rows[i];
-    out_ += "<tr>" + cell(path_code(row.pattern), "class=\"path\"") + cell(grouped(row.members.size())) +
-            cell(code(row.cells[0]), "class=\"l\"") +
+    out_ += "<tr>" + cell(path_code(row.pattern), "class=\"path\"") +
+            cell(grouped(row.members.size())) + cell(code(row.cells[0]), "class=\"l\"") +
             cell(swatch(row.cells[1]) + code(row.cells[1]), "class=\"l\"") + snr_cell(row.figures) +
             (row.figures.relative_error ? number_cell(*row.figures.relative_error) : cell("–")) +
             number_cell(row.figures.rmse) + number_cell(row.figures.max_abs_error) + "</tr>\n";
@@ -264,7 +264,8 @@ void Page::add_worst() {
     const ErrorItem& item = errors_[order[i]];
     const ReportWeight& weight = *weights_[order[i]];
     const ErrorFigures& figures = item.figures;
-    out_ += "<tr>" + cell(path_code(item.path), "class=\"path\"") + cell(code(weight.source), "class=\"l\"") +
+    out_ += "<tr>" + cell(path_code(item.path), "class=\"path\"") +
+            cell(code(weight.source), "class=\"l\"") +
             cell(swatch(weight.codec) + code(weight.codec), "class=\"l\"") +
             cell(bits_of(weight.bytes, weight.elements)) + snr_cell(figures) +
             (figures.relative_error ? number_cell(*figures.relative_error) : cell("–")) +

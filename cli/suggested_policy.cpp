@@ -6,6 +6,7 @@
 #include <charconv>
 #include <map>
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include "error_rows.h"
@@ -55,6 +56,13 @@ void check_can_be_made(const DiffReport& report) {
                                                                 : "that cannot be compared",
                                   quote(first->path), escape_for_display(first->reason)));
   }
+}
+
+/// Whether some path lies below `path` in the tree of names.
+bool has_below(const std::set<std::string_view>& paths, const std::string& path) {
+  const std::string prefix = path + ".";
+  const auto at = paths.lower_bound(prefix);
+  return at != paths.end() && at->substr(0, prefix.size()) == prefix;
 }
 
 /// Finds the policies. For one pair.
@@ -135,13 +143,20 @@ void Suggester::choose_root() {
   out_.root_weights = most.first;
 }
 
+/// A weight that stays is grouped as what it would have become, for its own policy is narrower;
+/// but where that policy covers others below it, these need policies of their own.
 void Suggester::add_groups() {
+  std::set<std::string_view> paths;
+  for (std::size_t i = 0; i < formats_.size(); ++i)
+    if (!formats_[i].empty()) paths.insert(facts_[i].weight.path);
   std::vector<GroupItem> items;
   std::vector<std::size_t> weight_of;
   for (std::size_t i = 0; i < formats_.size(); ++i) {
     if (formats_[i].empty()) continue;
-    items.push_back(
-        {facts_[i].weight.path, formats_[i] == out_.root_format ? std::string() : formats_[i]});
+    const std::string& path = facts_[i].weight.path;
+    std::string key = formats_[i] == out_.root_format ? std::string() : formats_[i];
+    if (stays_[i] && has_below(paths, path)) key = fmt::format("stays {}", i);
+    items.push_back({path, std::move(key)});
     weight_of.push_back(i);
   }
   for (PathGroup& group : group_paths(items)) {

@@ -20,20 +20,49 @@ std::uint64_t common_granule(const Codec& a, const Codec& b, std::uint64_t colum
 
 }  // namespace
 
+std::vector<std::uint64_t> component_sizes(const SourceTensor& tensor) {
+  if (tensor.stored == nullptr) return {tensor.bytes};
+  std::vector<std::uint64_t> sizes;
+  for (const StoredComponent& stored : tensor.stored->components)
+    sizes.push_back(stored.component.bytes);
+  return sizes;
+}
+
 std::optional<FirstDifference> SourceComparer::compare_bytes(const ComparedTensor& reference,
                                                              const ComparedTensor& other) {
-  const std::uint64_t bytes = reference.tensor->bytes;
+  const std::vector<std::uint64_t> sizes = component_sizes(*reference.tensor);
+  for (std::size_t i = 0; i < sizes.size(); ++i)
+    if (auto difference = compare_component(reference, other, i, sizes[i])) return difference;
+  return std::nullopt;
+}
+
+std::optional<FirstDifference> SourceComparer::compare_component(const ComparedTensor& reference,
+                                                                 const ComparedTensor& other,
+                                                                 std::size_t component,
+                                                                 std::uint64_t bytes) {
   for (std::uint64_t at = 0; at < bytes;) {
     const std::uint64_t size = std::min(kCopyBytes, bytes - at);
-    const std::span<std::byte> wanted = reference_.reader.buffer().take(size);
-    const std::span<std::byte> found = other_.reader.buffer().take(size);
-    reference.checkpoint->read(*reference.tensor, at, wanted);
-    other.checkpoint->read(*other.tensor, at, found);
+    const auto wanted = reference_.read_bytes(reference, component, at, size);
+    const auto found = other_.read_bytes(other, component, at, size);
     progress_.advance(2 * size);
     if (auto difference = first_difference(wanted, found, at)) return difference;
     at += size;
   }
   return std::nullopt;
+}
+
+std::span<const std::byte> SourceComparer::Side::read_bytes(const ComparedTensor& from,
+                                                            std::size_t component,
+                                                            std::uint64_t offset,
+                                                            std::uint64_t size) {
+  const std::span<std::byte> out = reader.buffer().take(size);
+  const StoredWeight* const stored = from.tensor->stored;
+  if (stored != nullptr && stored->components[component].order != Order::rows1)
+    reader.tensors().read_rows1(*from.checkpoint, *from.tensor, *from.codec, component, offset,
+                                out);
+  else
+    reader.tensors().read(*from.checkpoint, *from.tensor, component, offset, out);
+  return out;
 }
 
 std::span<float> SourceComparer::Side::read(const ComparedTensor& from, const Piece& piece) {
@@ -73,6 +102,9 @@ ValueComparison SourceComparer::compare_values(const ComparedTensor& reference,
 }
 
 void CompareNeed::add(const ComparedTensor& reference, const ComparedTensor& other) {
+  for (const ComparedTensor* side : {&reference, &other})
+    if (side->tensor->stored != nullptr)
+      stored_ = std::max(stored_, tensor_reader_bytes(*side->tensor->stored));
   if (reference.codec == nullptr || other.codec == nullptr) return;
   const Weight& weight = reference.tensor->weight;
   const std::uint64_t elements = weight.shape.elements();
@@ -95,7 +127,8 @@ std::uint64_t CompareNeed::bytes() const noexcept {
   // Of a side: values, and a reader's bytes and values of blocks.
   std::uint64_t side = saturating_add(saturating_mul(floats_, 3), kCopyBytes);
   side = saturating_add(side, saturating_mul(scales_, kScaleNumberBytes));
-  return saturating_mul(saturating_add(side, saturating_add(wide_, packages_)), 2);
+  side = saturating_add(side, saturating_add(wide_, packages_));
+  return saturating_mul(saturating_add(side, stored_), 2);
 }
 
 }  // namespace synps

@@ -4,10 +4,12 @@
 
 #include <fmt/format.h>
 
+#include "artifact_input.h"
 #include "compare_sources.h"
 #include "diff_pairs.h"
 #include "memory_model.h"
 #include "progress.h"
+#include "synps/artifact_set.h"
 #include "synps/checked.h"
 #include "synps/memory.h"
 #include "synps/parallel.h"
@@ -17,7 +19,7 @@ namespace {
 
 /// Whether two tensors are the same when their bytes are, scales apart.
 bool same_encoding(const SourceTensor& a, const SourceTensor& b) noexcept {
-  return a.encoding == b.encoding && a.bytes == b.bytes;
+  return a.encoding == b.encoding && component_sizes(a) == component_sizes(b);
 }
 
 /// What a side has, for messages about what cannot be compared.
@@ -124,16 +126,26 @@ MemoryNeed memory_need(const DiffSide& a, const DiffSide& b, const std::vector<D
     index += sizeof pair + sizeof(WeightDiff);
     if (pair.a && pair.b) buffers.add(a.compared(*pair.a), b.compared(*pair.b));
   }
+  std::uint64_t most = buffers.bytes();
+  for (const DiffSide* side : {&a, &b}) {
+    const ArtifactSet* const artifact = side->checkpoint().artifact();
+    if (artifact == nullptr) continue;  // else its digests are compared first
+    index += sums_bytes(*artifact);
+    most = std::max(most, kCheckBytes + inflater_bytes(artifact->index()));
+  }
   MemoryNeed need;
   need.program_bytes = kProgramMemory;
   need.index_bytes = round_up_index(index);
-  need.worker_bytes = saturating_add(buffers.bytes(), kWorkerMemory);
+  need.worker_bytes = saturating_add(most, kWorkerMemory);
   return need;
 }
 
-/// Bytes that are read, at the least: of what both have.
+/// Bytes that are read, at the least: of what both have, and of artifacts, to check them.
 std::uint64_t bytes_of(const DiffSide& a, const DiffSide& b, const std::vector<DiffPair>& pairs) {
   std::uint64_t bytes = 0;
+  for (const DiffSide* side : {&a, &b})
+    if (const ArtifactSet* artifact = side->checkpoint().artifact())
+      bytes += artifact->index().stored_bytes();
   for (const DiffPair& pair : pairs)
     if (pair.a && pair.b)
       bytes += a.checkpoint().tensors()[*pair.a].bytes + b.checkpoint().tensors()[*pair.b].bytes;
@@ -182,6 +194,14 @@ std::string_view to_string(DiffStatus status) noexcept {
   return "folded";
 }
 
+std::uint64_t bytes_in_file(const SourceTensor& tensor) noexcept {
+  if (tensor.stored == nullptr) return tensor.bytes;
+  std::uint64_t bytes = 0;
+  for (const StoredComponent& each : tensor.stored->components)
+    bytes += each.compressed() ? each.stored_bytes : each.component.bytes;
+  return bytes;
+}
+
 bool DiffReport::equal() const noexcept {
   return std::none_of(weights.begin(), weights.end(),
                       [](const WeightDiff& weight) { return weight.differs(); });
@@ -204,6 +224,9 @@ DiffReport diff(const Checkpoint& a, const Checkpoint& b, const CodecRegistry& c
   DiffReport report;
   report.weights.resize(pairs.size());
   Progress progress(options.progress, bytes_of(first, second, pairs));
+  for (const Checkpoint* side : {&a, &b})
+    if (const ArtifactSet* artifact = side->artifact())
+      check_artifact_values(*artifact, workers, progress);
   std::vector<PairComparer> comparers;
   comparers.reserve(workers);
   for (unsigned i = 0; i < workers; ++i) comparers.emplace_back(first, second, progress);

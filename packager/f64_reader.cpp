@@ -11,7 +11,7 @@ bool stores_f64(const SourceTensor& tensor) noexcept {
 std::span<const double> F64Reader::read(const Checkpoint& checkpoint, const SourceTensor& tensor,
                                         const Piece& piece) {
   const std::span<std::byte> bytes = bytes_.take(piece.elements() * sizeof(double));
-  checkpoint.read(tensor, piece.first_element * sizeof(double), bytes);
+  tensors_.read(checkpoint, tensor, 0, piece.first_element * sizeof(double), bytes);
   const std::span<double> values = values_.take(piece.elements());
   for (std::size_t i = 0; i < values.size(); ++i) {
     std::uint64_t bits = 0;

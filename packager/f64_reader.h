@@ -5,6 +5,7 @@
 #include "buffer.h"
 #include "synps/checkpoint.h"
 #include "synps/codec.h"
+#include "tensor_reader.h"
 
 namespace synps {
 
@@ -19,6 +20,7 @@ class F64Reader {
                                const Piece& piece);
 
  private:
+  TensorReader tensors_;
   Buffer<std::byte> bytes_;
   Buffer<double> values_;
 };

@@ -26,6 +26,9 @@ enum class DiffStatus : std::uint8_t {
 
 std::string_view to_string(DiffStatus status) noexcept;  ///< "equal", "only_in_a", …
 
+/// Bytes that a tensor takes in its file, compressed where it is, without padding.
+std::uint64_t bytes_in_file(const SourceTensor& tensor) noexcept;
+
 /// One path of two sources, of which the first is the reference.
 struct WeightDiff {
   std::string path;
