@@ -140,7 +140,8 @@ void Suggester::choose_root() {
     most = count;
     out_.root_format = format;
   }
-  out_.root_weights = most.first;
+  for (std::size_t i = 0; i < formats_.size(); ++i)
+    out_.root_weights += formats_[i] == out_.root_format && !stays_[i] ? 1 : 0;
 }
 
 /// A weight that stays is grouped as what it would have become, for its own policy is narrower;
@@ -160,10 +161,11 @@ void Suggester::add_groups() {
     weight_of.push_back(i);
   }
   for (PathGroup& group : group_paths(items)) {
-    const std::size_t first = weight_of[group.members.front()];
-    // Its own policy says that it stays.
-    if (group.members.size() == 1 && stays_[first]) continue;
-    out_.groups.push_back({std::move(group.pattern), formats_[first], group.members.size()});
+    std::size_t changed = 0;
+    for (const std::size_t member : group.members) changed += stays_[weight_of[member]] ? 0 : 1;
+    if (changed == 0) continue;  // policies of their own say that they stay
+    const std::string& format = formats_[weight_of[group.members.front()]];
+    out_.groups.push_back({std::move(group.pattern), format, changed});
   }
 }
 

@@ -14,7 +14,7 @@ namespace synps::cli {
 struct SuggestedGroup {
   std::string pattern;
   std::string format;
-  std::size_t weights = 0;
+  std::size_t weights = 0;  ///< those that stay left out
 };
 
 /// A policy that makes of A what B is, but for some weights, which stay as they are.
