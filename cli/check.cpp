@@ -53,7 +53,8 @@ std::optional<Checkpoint> open_if_named(const Options& options, OutputKind kind)
 PackTargets targets_under(const std::string& file, const CodecRegistry& codecs,
                           const Options& options) {
   try {
-    return pack_targets(options.target, {}, load_policy(file, codecs));
+    const Policy policy = load_policy(file, codecs);
+    return pack_targets(options.target, {}, &policy);
   } catch (const Error&) {
     return pack_target(options.target);
   }
@@ -132,9 +133,9 @@ int run(const Options& options) {
     }
     report.fallbacks = fallback_groups(weights, check);
     PlanOptions how{.allow_unmatched = options.allow_unmatched, .output = kind};
-    how.target = pack_targets(options.target, {}, *check.policy);
+    how.target = pack_targets(options.target, {}, &*check.policy);
     plan = plan_or_problems(*checkpoint, check, how);
-    if (plan) report.plan = report_plan(*plan, *check.policy, *checkpoint);
+    if (plan) report.plan = report_plan(*plan, &*check.policy, *checkpoint);
     if (plan) report.weights = plan->weights.size();
   }
   write_output(options.json ? check_json(report) : check_text(report, options.all, output_width()));

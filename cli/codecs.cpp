@@ -8,6 +8,7 @@
 #include "inputs.h"
 #include "json_text.h"
 #include "options.h"
+#include "pairs_table.h"
 #include "standard_streams.h"
 #include "synps/json_writer.h"
 #include "table.h"
@@ -23,10 +24,12 @@ constexpr const char* kFooter =
     "Examples:\n"
     "  synps codecs\n"
     "  synps codecs --package q8_row=./q8_row.so     and those of a codec package\n"
+    "  synps codecs --pairs                          what repack and requantize make of each\n"
     "  synps codecs --json";
 
 struct Options {
   std::vector<std::string> packages;
+  bool pairs = false;
   bool json = false;
 };
 
@@ -75,18 +78,25 @@ std::string codecs_json(const CodecRegistry& codecs) {
   return json.take() + "\n";
 }
 
+int run(const Options& options) {
+  const CodecRegistry codecs = registry_with(options.packages);
+  if (options.pairs)
+    write_output(options.json ? pairs_json(codecs) : pairs_table(codecs));
+  else
+    write_output(options.json ? codecs_json(codecs) : codecs_text(codecs, output_width()));
+  return 0;
+}
+
 }  // namespace
 
 Command make_codecs(CLI::App& program, const CommonOptions&) {
   const auto options = std::make_shared<Options>();
   CLI::App& command = add_command(program, "codecs", "List the codecs that there are", kFooter);
   add_package_option(command, options->packages);
+  add_flag(command, "--pairs", options->pairs,
+           "What encoding by one codec what another stores does to values, as Markdown");
   add_json_option(command, options->json);
-  return {&command, [options] {
-            const CodecRegistry codecs = registry_with(options->packages);
-            write_output(options->json ? codecs_json(codecs) : codecs_text(codecs, output_width()));
-            return 0;
-          }};
+  return {&command, [options] { return run(*options); }};
 }
 
 }  // namespace synps::cli

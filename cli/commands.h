@@ -30,6 +30,8 @@ Command make_inspect(CLI::App& program, const CommonOptions& common);
 Command make_verify(CLI::App& program, const CommonOptions& common);
 Command make_diff(CLI::App& program, const CommonOptions& common);
 Command make_unpack(CLI::App& program, const CommonOptions& common);
+Command make_repack(CLI::App& program, const CommonOptions& common);
+Command make_requantize(CLI::App& program, const CommonOptions& common);
 Command make_codecs(CLI::App& program, const CommonOptions& common);
 Command make_profiles(CLI::App& program, const CommonOptions& common);
 Command make_schema(CLI::App& program, const CommonOptions& common);

@@ -110,7 +110,7 @@ int run(const Options& options) {
   std::optional<Checkpoint> checkpoint;
   if (!options.checkpoint.empty()) checkpoint = open_checkpoint(options.checkpoint, kind);
   const Checkpoint* opened = checkpoint ? &*checkpoint : nullptr;
-  const PackTargets target = pack_targets(options.target, {}, policy);
+  const PackTargets target = pack_targets(options.target, {}, &policy);
   const Explanation explanation = explain_value(
       policy, std::move(value), opened, {compress_request(options.compress), kind, &target});
   std::optional<WhyNot> answer;

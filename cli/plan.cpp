@@ -109,12 +109,12 @@ int run(const Options& options) {
   const Policy policy = load_policy(options.policy, codecs);
   PlanOptions how{options.allow_unmatched, compress_request(options.compress), kind};
   how.max_shard_bytes = options.max_shard;
-  how.target = pack_targets(options.target, options.load.profile, policy);
+  how.target = pack_targets(options.target, options.load.profile, &policy);
   if (kind == OutputKind::gguf) how.name = "model.gguf";
   const Plan plan = make_plan(checkpoint, policy, how);
   log_warnings(plan);
   log_large_shards(plan, options.max_shard);
-  WeightReport report = report_plan(plan, policy, checkpoint);
+  WeightReport report = report_plan(plan, &policy, checkpoint);
   report.pack_memory = pack_memory(checkpoint, plan);
   if (kind == OutputKind::gguf) {
     print(report, options);

@@ -69,13 +69,24 @@ std::string sizes_text(const WeightReport& report) {
                               percent(report.artifact_bytes, report.source_bytes));
 }
 
+namespace {
+
+/// "plan for packing model.gguf under synps.toml into GGUF".
+std::string heading(const WeightReport& report, const std::string& input) {
+  std::string_view work = "loading";
+  if (report.checkpoint != nullptr)
+    work = report.checkpoint->artifact() != nullptr ? "re-encoding" : "packing";
+  std::string text = fmt::format("plan for {} {}", work, escape_for_display(input));
+  if (!report.policy_file.empty())
+    text += fmt::format(" under {}", escape_for_display(report.policy_file));
+  return text + (report.gguf != nullptr ? " into GGUF\n" : "\n");
+}
+
+}  // namespace
+
 std::string plan_text(const WeightReport& report, const std::string& input, bool all,
                       std::size_t width) {
-  std::string out = report.policy_file.empty()
-                        ? fmt::format("plan for loading {}\n", escape_for_display(input))
-                        : fmt::format("plan for packing {} under {}{}\n", escape_for_display(input),
-                                      escape_for_display(report.policy_file),
-                                      report.gguf != nullptr ? " into GGUF" : "");
+  std::string out = heading(report, input);
   out += sizes_text(report) + compression_text(report) + loading_text(report);
   const BitTotal bits = bit_total(report);
   out += fmt::format("  bits      {} a weight, {} in the source\n",

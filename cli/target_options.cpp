@@ -69,11 +69,12 @@ PackTarget pack_target(const TargetOptions& options) {
 }
 
 PackTargets pack_targets(const TargetOptions& options, const std::string& profile,
-                         const Policy& policy) {
+                         const Policy* policy) {
   PackTarget all = pack_target(options);
-  all.profile = chosen_profile(profile, &policy);
+  all.profile = chosen_profile(profile, policy);
   PackTargets targets(all);
-  for (const PolicyDevice& device : policy.devices()) {
+  if (policy == nullptr) return targets;
+  for (const PolicyDevice& device : policy->devices()) {
     TargetOptions of_device = options;
     if (options.target.empty()) of_device.target = to_string(device.target);
     PackTarget target = pack_target(of_device);

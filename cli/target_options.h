@@ -36,9 +36,9 @@ std::string target_name(const TargetOptions& options, TargetRequest otherwise);
 /// What packing is for: the kernels of all CPUs, unless the options say something else, so that the
 /// bytes do not depend on this machine.
 PackTarget pack_target(const TargetOptions& options);
-/// What it is for by device: what the options say, else what the policy says of the device. The
-/// profile is `profile` (chosen_profile()), or the device's.
+/// What it is for by device: what the options say, else what the policy, if there is one, says of
+/// the device. The profile is `profile` (chosen_profile()), or the device's.
 PackTargets pack_targets(const TargetOptions& options, const std::string& profile,
-                         const Policy& policy);
+                         const Policy* policy);
 
 }  // namespace synps::cli

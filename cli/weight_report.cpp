@@ -18,10 +18,10 @@ std::string format_policy(const StoredWeight& weight) {
   return {};
 }
 
-bool compress_given(const StoredWeight& weight) {
-  return std::any_of(weight.decisions.begin(), weight.decisions.end(), [](const Decision& each) {
-    return each.key == "form.compress" && each.pattern.empty();
-  });
+/// Whether the command line decided a key, and no policy.
+bool given(const StoredWeight& weight, std::string_view key) {
+  return std::any_of(weight.decisions.begin(), weight.decisions.end(),
+                     [&](const Decision& each) { return each.key == key && each.pattern.empty(); });
 }
 
 std::string compression_text(const ReportedWeight& weight) {
@@ -32,11 +32,23 @@ std::string compression_text(const ReportedWeight& weight) {
                      weight.bytes_are_bound ? " (at most)" : "");
 }
 
+/// What the weight went through, all of it or, of an artifact that is repacked, from there on.
+std::string steps(const ReportedWeight& weight) {
+  const StoredWeight& stored = *weight.stored;
+  const std::string codec = short_codec(stored.codec.id());
+  if (!weight.from.empty())
+    return short_codec(weight.from) == codec ? codec + " kept as stored"
+                                             : short_codec(weight.from) + " -> " + codec;
+  if (stored.form.encoding.kind == Encoding::Kind::keep_as_stored)
+    return short_codec(stored.source) + " kept as stored";
+  std::string text = short_codec(stored.source);
+  for (const CodecRef& step : stored.history) text += " -> " + short_codec(step.id());
+  return text + " -> " + codec;
+}
+
 std::string encodings(const ReportedWeight& weight) {
   const StoredWeight& stored = *weight.stored;
-  std::string text = stored.form.encoding.kind == Encoding::Kind::keep_as_stored
-                         ? short_codec(stored.source) + " kept as stored"
-                         : short_codec(stored.source) + " -> " + short_codec(stored.codec.id());
+  std::string text = steps(weight);
   if (weight.fallback) text += " instead of " + short_codec(stored.scheme->format);
   if (stored.scale) text += fmt::format(", {}", scale_text(*stored.scale));
   return text;
@@ -121,10 +133,10 @@ CompressionTotal compression_total(const WeightReport& report) noexcept {
   return total;
 }
 
-WeightReport report_plan(const Plan& plan, const Policy& policy, const Checkpoint& checkpoint) {
+WeightReport report_plan(const Plan& plan, const Policy* policy, const Checkpoint& checkpoint) {
   WeightReport report;
   report.checkpoint = &checkpoint;
-  report.policy_file = policy.file();
+  if (policy != nullptr) report.policy_file = policy->file();
   if (plan.gguf) report.gguf = &*plan.gguf;
   for (const PlannedWeight& planned : plan.weights) {
     ReportedWeight weight;
@@ -132,12 +144,17 @@ WeightReport report_plan(const Plan& plan, const Policy& policy, const Checkpoin
     weight.source_bytes = planned.source_bytes;
     weight.bytes = planned.bytes;
     weight.bytes_are_bound = compression_of(*weight.stored).method != Compression::none;
-    weight.compress_given = compress_given(*weight.stored);
+    weight.lossless = planned.lossless;
+    if (const SourceTensor& tensor = checkpoint.tensors()[planned.tensor]; tensor.stored != nullptr)
+      weight.from = tensor.stored->codec.is_keep() ? tensor.encoding : tensor.stored->codec.id();
+    weight.compress_given = given(*weight.stored, "form.compress");
+    weight.format_given = given(*weight.stored, "format");
     weight.gguf_type = planned.gguf_type;
     if (plan.gguf) weight.gguf_shape = &checkpoint.tensors()[planned.tensor].weight.shape;
     weight.policy = planned.policy;
     weight.policy_line = planned.policy_place.line;
-    if (weight.policy_line != 0) weight.policy_file = policy.file_of(planned.policy_place);
+    if (policy != nullptr && weight.policy_line != 0)
+      weight.policy_file = policy->file_of(planned.policy_place);
     weight.fallback = planned.used_fallback;
     weight.fallback_reason = planned.fallback_reason;
     report.weights.push_back(std::move(weight));
@@ -163,7 +180,9 @@ WeightReport report_artifact(const ArtifactSet& artifact, const CodecRegistry& c
     weight.fallback = stored.scheme && stored.scheme->format != "keep" &&
                       stored.scheme->format != stored.codec.id() &&
                       stored.weight.shape.elements() != 0;
-    weight.compress_given = compress_given(stored);
+    weight.lossless = stored.lossless;
+    weight.compress_given = given(stored, "form.compress");
+    weight.format_given = given(stored, "format");
     report.source_bytes += weight.source_bytes;
     report.weights.push_back(std::move(weight));
   }
@@ -192,10 +211,10 @@ void set_true_sizes(WeightReport& report, const std::vector<PackedFile>& written
 }
 
 std::string describe(const ReportedWeight& weight) {
-  const StoredWeight& stored = *weight.stored;
-  std::string text = encodings(weight) + (stored.lossless ? ", lossless" : ", lossy");
+  std::string text = encodings(weight) + (weight.lossless ? ", lossless" : ", lossy");
   text +=
       weight.gguf_type != nullptr ? fmt::format(", {}", weight.gguf_type->name) : form_text(weight);
+  if (weight.format_given) return text + "; by --to";
   if (weight.policy.empty()) return text + "; no policy needed";
   text += "; by " + escape_for_display(weight.policy);
   if (weight.policy_line != 0)

@@ -18,10 +18,13 @@ namespace synps::cli {
 /// What plan, pack and inspect show of a weight of an artifact, or of a GGUF file to be written.
 struct ReportedWeight {
   const StoredWeight* stored = nullptr;
+  std::string from;      ///< of an artifact that is repacked: what it stores; else ""
+  bool lossless = true;  ///< what is done to it; of an artifact that exists, all that was done
   std::uint64_t source_bytes = 0;
   std::uint64_t bytes = 0;       ///< in the artifact, padding included
   bool bytes_are_bound = false;  ///< to be compressed: bytes are the most it can take
   bool compress_given = false;   ///< the command line, no policy, asked to compress or not to
+  bool format_given = false;     ///< likewise for the codec
   const GgufType* gguf_type = nullptr;  ///< of the tensor in a GGUF file; null for an artifact
   const Shape* gguf_shape = nullptr;    ///< with gguf_type
   std::string policy;             ///< pattern that decided the format; "" when none was needed
@@ -72,7 +75,8 @@ CompressionTotal compression_total(const WeightReport& report) noexcept;
 /// How the weight's components are stored: "none", "zstd:3".
 CompressRequest compression_of(const StoredWeight& weight) noexcept;
 
-WeightReport report_plan(const Plan& plan, const Policy& policy, const Checkpoint& checkpoint);
+/// `policy` is the one that decided, or null.
+WeightReport report_plan(const Plan& plan, const Policy* policy, const Checkpoint& checkpoint);
 /// Replaces what a plan's report says of sizes by what they turned out to be. `written` outlives
 /// it.
 void set_true_sizes(WeightReport& report, const ArtifactLayout& written);

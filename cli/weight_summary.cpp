@@ -30,9 +30,9 @@ std::vector<CodecTotal> totals_by_codec(const WeightReport& report) {
   std::map<std::pair<std::string, bool>, CodecTotal> totals;
   for (const ReportedWeight& weight : report.weights) {
     const StoredWeight& stored = *weight.stored;
-    CodecTotal& total = totals[{stored.codec.id(), stored.lossless}];
+    CodecTotal& total = totals[{stored.codec.id(), weight.lossless}];
     total.codec = stored.codec.id();
-    total.lossless = stored.lossless;
+    total.lossless = weight.lossless;
     total.weights += 1;
     total.elements += elements_of(stored);
     total.source_bytes += weight.source_bytes;
@@ -214,12 +214,18 @@ void write_weight_fields(JsonWriter& json, const ReportedWeight& weight) {
   unless_gguf("residency", to_string(stored.form.residency));
   json.key("compress").string(to_string(compression_of(stored)));
   unless_gguf("device", stored.device);
-  json.key("lossless").boolean(stored.lossless);
+  json.key("lossless").boolean(weight.lossless);
   json.key("source_bytes").integer(weight.source_bytes);
   json.key("bytes").integer(weight.bytes);
   json.key("bytes_exact").boolean(!weight.bytes_are_bound);
   json.key("policy");
   weight.policy.empty() ? json.null() : json.string(weight.policy);
+  if (!weight.from.empty()) json.key("from").string(weight.from);
+  if (!stored.history.empty()) {
+    json.key("history").begin_array();
+    for (const CodecRef& step : stored.history) json.string(step.id());
+    json.end_array();
+  }
   if (!stored.scale) return;
   json.key("scale");
   write_scale(json, *stored.scale);

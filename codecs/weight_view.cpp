@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 
 #include "loaded_artifact.h"
+#include "storage_state.h"
 #include "synps/artifact.h"
+#include "synps/builtin_codecs.h"
 #include "synps/checked.h"
 #include "usage_error.h"
 
@@ -70,6 +72,25 @@ std::vector<float> WeightView::decode() const {
   std::vector<float> values(codec_ != nullptr ? shape().elements() : 0);
   decode({0, shape().rows()}, values);
   return values;
+}
+
+SharedStorage WeightView::storage() const {
+  StorageState state;
+  state.stored.weight = stored_->weight;
+  state.stored.source = stored_->source;
+  state.stored.form = form();
+  state.stored.scale = stored_->scale;
+  state.stored.device = stored_->device;
+  state.stored.codec = stored_->codec;
+  state.stored.lossless = stored_->lossless;
+  state.codec = codec_;
+  if (decision().dequantizes) {
+    state.history = rounded_so_far(state);
+    state.codec = builtin_registry().for_dtype(DType::f32);
+  }
+  set_components(state);
+  state.bytes = std::make_shared<const LoadedBytes>(impl_, number_);
+  return share(std::move(state));
 }
 
 }  // namespace synps

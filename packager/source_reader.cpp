@@ -1,38 +1,16 @@
 #include "source_reader.h"
 
 #include <algorithm>
-#include <bit>
-#include <cmath>
-#include <cstring>
 
 #include "memory_model.h"
 #include "pieces.h"
 #include "synps/artifact_set.h"
 #include "synps/checked.h"
 #include "synps/row_order.h"
+#include "synps/value_problems.h"
 
 namespace synps {
 namespace {
-
-double load_f64(const std::byte* bytes) noexcept {
-  std::uint64_t bits = 0;
-  for (int i = 7; i >= 0; --i) bits = bits << 8 | std::to_integer<std::uint64_t>(bytes[i]);
-  return std::bit_cast<double>(bits);
-}
-
-/// Finite f64 values that became infinite in f32, and non-zero ones that became zero. The codec
-/// that decodes them has no way to say so.
-void report_narrowing(std::span<const std::byte> bytes, std::span<const float> values,
-                      std::uint64_t first_element, ValueReport& report) {
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    if (!std::isinf(values[i]) && values[i] != 0) continue;
-    const double source = load_f64(bytes.data() + i * 8);
-    if (std::isinf(values[i]) && std::isfinite(source))
-      report.overflow.add(first_element + i, source);
-    else if (values[i] == 0 && source != 0)
-      report.underflow.add(first_element + i, source);
-  }
-}
 
 /// The piece, whose rows may be cut anywhere, up to where a codec of that granule cuts them.
 Piece whole_blocks(const Piece& piece, const Weight& weight, std::uint64_t granule) {

@@ -6,19 +6,12 @@
 
 #include "synps/codec_registry.h"
 #include "synps/error.h"
+#include "synps/format_name.h"
 
 namespace synps {
 
 /// The pseudo-format that stores any source encoding unchanged.
 inline constexpr std::string_view kKeep = "keep";
-
-/// What a policy's `format` or `fallback` names.
-struct FormatName {
-  std::string name;              ///< `package:export`, or "keep"; empty when there is a problem
-  const Codec* codec = nullptr;  ///< null for keep
-  Problem problem;               ///< without a place
-};
-FormatName resolve_format(std::string_view name, const CodecRegistry& codecs);
 
 /// What an entry of `[myelin].formats` names.
 struct EncodingName {

@@ -16,19 +16,6 @@ using namespace kernels;  // NOLINT(google-build-using-namespace)
 
 using RunSimd = void (*)(KernelOp op, Order order, const KernelCall& call);
 
-/// The order that is fastest with AVX2 and no slower with AVX-512, as bench_matvec measured it.
-/// Nothing where the orders are alike, or where nobody measured.
-struct Fastest {
-  std::optional<Order> matvec{};
-  std::optional<Order> matvec_q8{};
-
-  bool wants(const KernelKey& key) const noexcept {
-    if (key.target != Target::cpu_avx2) return false;
-    if (key.op == KernelOp::matvec) return key.order == matvec;
-    return key.op == KernelOp::matvec_q8 && key.order == matvec_q8;
-  }
-};
-
 template <typename Format>
 std::optional<std::uint64_t> row_bytes(std::size_t component, std::uint64_t columns) {
   constexpr std::uint64_t kMostColumns = std::uint64_t{1} << 56;  // whose bytes fit 64 bits
@@ -55,8 +42,7 @@ void run_simd(const KernelCall& call) {
 template <typename Format, RunSimd kRun>
 class Lister {
  public:
-  Lister(std::vector<Kernel>& kernels, const Fastest& fastest)
-      : kernels_(kernels), fastest_(fastest) {}
+  explicit Lister(std::vector<Kernel>& kernels) : kernels_(kernels) {}
 
   void list() {
     list_orders<KernelOp::matvec>();
@@ -78,7 +64,6 @@ class Lister {
       Kernel kernel;
       kernel.key = {kOp, Format::kId, kOrder, target};
       kernel.dense = Format::kDense;
-      kernel.wanted = !Format::kDense && fastest_.wants(kernel.key);
       if constexpr (kOp == KernelOp::matvec_q8) kernel.activation_block = Format::kActivationBlock;
       kernel.components = Format::kRowScales ? 2 : 1;
       kernel.row_bytes = row_bytes<Format>;
@@ -89,21 +74,22 @@ class Lister {
   }
 
   std::vector<Kernel>& kernels_;
-  const Fastest& fastest_;
 };
 
 template <typename Format, RunSimd kRun>
-void list(std::vector<Kernel>& kernels, const Fastest& fastest = {}) {
-  Lister<Format, kRun>(kernels, fastest).list();
+void list(std::vector<Kernel>& kernels) {
+  Lister<Format, kRun>(kernels).list();
 }
 
+/// None of them wants its order: as bench_matvec has it, rows8 is faster for no codec in all
+/// operations (docs/kernels.md).
 std::vector<Kernel> list_kernels() {
   std::vector<Kernel> kernels;
   list<F32Rows, run_f32>(kernels);
   list<F16Rows, run_f16>(kernels);
   list<Bf16Rows, run_bf16>(kernels);
   list<Q8Rows, run_q8_0>(kernels);
-  list<Q4Rows, run_q4_0>(kernels, {.matvec_q8 = Order::rows8});  // 1.01 to 1.13 of rows1
+  list<Q4Rows, run_q4_0>(kernels);
   list<TernaryRows, run_ternary>(kernels);
   list<Tq2Rows, run_tq2_0>(kernels);
   return kernels;

@@ -274,14 +274,6 @@ def faults_against(tiny):
         weights=tiny,
     )
     yield Bad(
-        "a weight cannot have the order that kernels of cpu-avx2 want: 3 weights",
-        ROOT + '\n[devices.board]\ntarget = "cpu-avx2"\n'
-        + scheme("**.input_layernorm", format="q4_0") + feed("**.input_layernorm")
-        + '[policies."**.input_layernorm".backend]\ndevice = "board"\n',
-        'order = "kernel_feed"',
-        weights=tiny,
-    )
-    yield Bad(
         "no kernel multiplies a weight of this orientation: 'model.embed_tokens.weight'",
         ROOT + feed("**.embed_tokens") + 'orientation = "in_out"\n',
         'order = "kernel_feed"',

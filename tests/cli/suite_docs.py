@@ -95,19 +95,33 @@ class Docs(unittest.TestCase):
             with open(DOCUMENT, "w", encoding="utf-8") as file:
                 file.write(updated)
 
-    def test_the_table_of_forms_is_what_the_program_prints(self):
-        path = os.path.join(ROOT, "docs", "runtime.md")
-        begin, end = (f"<!-- synps profiles --forms: {word} -->\n" for word in ("begin", "end"))
+    def check_table(self, document, command):
+        path = os.path.join(ROOT, "docs", document)
+        begin, end = (f"<!-- {command}: {word} -->\n" for word in ("begin", "end"))
         with open(path, encoding="utf-8") as file:
             text = file.read()
         before, rest = text.split(begin)
         table, after = rest.split(end)
-        printed = self.run_step("synps profiles --forms")
+        printed = self.run_step(command)
         if UPDATE:
             with open(path, "w", encoding="utf-8") as file:
                 file.write(before + begin + printed + end + after)
         else:
             self.assertEqual(printed, table)
+
+    def test_the_table_of_forms_is_what_the_program_prints(self):
+        self.check_table("runtime.md", "synps profiles --forms")
+
+    def test_the_table_of_pairs_is_what_the_program_prints(self):
+        self.check_table("codecs.md", "synps codecs --pairs")
+
+    def test_the_conversion_in_the_docs_is_that_of_the_example(self):
+        with open(os.path.join(ROOT, "examples", "convert_weight", "convert_weight.cpp"),
+                  encoding="utf-8") as file:
+            lines = file.read().split("// as in docs/runtime.md: begin\n")[1]
+        lines = lines.split("  // as in docs/runtime.md: end\n")[0].splitlines(keepends=True)
+        with open(os.path.join(ROOT, "docs", "runtime.md"), encoding="utf-8") as file:
+            self.assertIn("```cpp\n" + "".join(line[2:] for line in lines) + "```\n", file.read())
 
     def test_every_option_is_described(self):
         with open(DOCUMENT, encoding="utf-8") as file:

@@ -53,6 +53,7 @@ struct OpenOptions {
 
 class Artifact;
 class LoadedArtifact;
+class WeightStorage;
 
 /// A weight of an open artifact. Cheap to copy; valid as long as its Artifact (or a copy of it)
 /// lives.
@@ -87,6 +88,10 @@ class WeightView {
   void decode(RowRange rows, std::span<float> out) const;
   /// All rows.
   std::vector<float> decode() const;
+
+  /// The weight as it was loaded, to convert: weight_conversion.h. Copies nothing, and keeps the
+  /// files open on its own.
+  std::shared_ptr<const WeightStorage> storage() const;
 
   /// y = W x, as docs/kernels.md defines it to the bit: the result depends neither on the form that
   /// the weight was loaded in, nor on kernels, nor on threads. `x` has shape().columns() values and

@@ -1,0 +1,160 @@
+#include "synps/weight_conversion.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "storage_converter.h"
+#include "storage_state.h"
+#include "synps/builtin_codecs.h"
+#include "synps/conversion.h"
+#include "synps/row_order.h"
+#include "usage_error.h"
+
+namespace synps {
+namespace {
+
+enum class Values : std::uint8_t { stay, may_round };
+
+/// Names the weight as pack does.
+Error refusal(const StorageState& from, Problem problem) {
+  problem.what += fmt::format(": {}", quote(from.stored.weight.path));
+  return Error(std::move(problem));
+}
+
+void check_source(const StorageState& from) {
+  if (!from.on_host())
+    throw usage_error("", from.stored.weight.path, "a weight that is not on this host",
+                      fmt::format("device {}", quote(from.stored.device)), "device 'local'",
+                      "bring it to the host first");
+}
+
+void check_encoding(const StorageState& from, const Codec& target, Values values) {
+  if (from.codec == nullptr)
+    throw usage_error("", from.stored.weight.path, "nothing decodes this weight",
+                      fmt::format("{} kept as stored", dtype_name(from.stored.weight.dtype)));
+  const ConversionKind kind = conversion_kind(from.codec, target);
+  if (kind == ConversionKind::refused) throw refusal(from, cannot_encode(target.info()));
+  if (kind == ConversionKind::lossy && values == Values::stay)
+    throw refusal(from, would_round(from.codec->info(), target.info()));
+  if (const Support support = target.supports(from.stored.weight); !support.ok)
+    throw refusal(from, cannot_store(target.info(), support));
+}
+
+/// Its numbers are in a weight of their own, which a storage does not have.
+void check_scale(const StorageState& from) {
+  const auto& scale = from.stored.scale;
+  if (!scale || scale->folded) return;
+  throw usage_error(
+      "", from.stored.weight.path, "an encoding of a weight whose scale is not multiplied in",
+      fmt::format("a scale a {}, {}", to_string(scale->form), quote(scale->path)),
+      "a storage of the products", "multiply decode() by the scale, and encode_values() that");
+}
+
+void check_order(const StorageState& to) {
+  if (to.order() == Order::rows1) return;
+  if (to.codec != nullptr && can_be_rows8(*to.codec, to.stored.weight)) return;
+  Problem problem{.code = ErrorCode::policy, .what = "a weight cannot have this order"};
+  problem.field = to.stored.weight.path;
+  problem.found = fmt::format(
+      "{} for {} of shape {}", to_string(to.order()),
+      to.codec != nullptr ? CodecRegistry::short_name(to.codec->info()) : "a kept weight",
+      to.stored.weight.shape.to_string());
+  problem.want = "rows1, or a matrix of 8 rows or more with more than one block a row";
+  throw Error(std::move(problem));
+}
+
+void check_compression(const StorageState& from, const CompressRequest& asked) {
+  const bool fits = asked.method == Compression::none
+                        ? asked.level == 0
+                        : asked.level >= kMinZstdLevel && asked.level <= kMaxZstdLevel;
+  if (!fits)
+    throw usage_error("", from.stored.weight.path, "a level that the compression does not have",
+                      to_string(asked), fmt::format("{} to {}", kMinZstdLevel, kMaxZstdLevel));
+}
+
+/// What the result is to be, without components and bytes.
+StorageState target_state(const StorageState& from, const StorageTarget& target, Values values) {
+  check_source(from);
+  const bool empty = from.stored.weight.shape.elements() == 0;
+  StorageState to;
+  to.stored = from.stored;
+  to.stored.components.clear();
+  to.stored.form.residency = Residency::heap;
+  to.history = from.history;
+  to.codec = from.codec;
+  const bool encodes = !empty && target.codec != nullptr &&
+                       (from.codec == nullptr ||
+                        CodecRef::of(target.codec->info()) != CodecRef::of(from.codec->info()));
+  if (encodes) {
+    check_encoding(from, *target.codec, values);
+    check_scale(from);
+    to.history = rounded_so_far(from);
+    to.codec = target.codec;
+    to.stored.lossless = from.stored.lossless &&
+                         conversion_kind(from.codec, *target.codec) == ConversionKind::lossless;
+  }
+  if (target.order)
+    to.stored.form.order = *target.order;
+  else if (encodes && !can_be_rows8(*to.codec, to.stored.weight))
+    to.stored.form.order = Order::rows1;
+  check_order(to);
+  if (target.orientation) to.stored.form.orientation = *target.orientation;
+  if (target.compress) check_compression(from, *target.compress);
+  if (target.compress && !empty) to.stored.asked.compress = *target.compress;
+  return to;
+}
+
+bool same_bytes(const StorageState& a, const StorageState& b) {
+  return a.codec == b.codec && a.order() == b.order() && a.compression() == b.compression();
+}
+
+SharedStorage convert(const SharedStorage& source, const StorageTarget& target,
+                      const ConversionOptions& options, Values values) {
+  if (source == nullptr) throw usage_error("", "", "no storage to convert");
+  const StorageState& from = source->state();
+  StorageState to = target_state(from, target, values);
+  if (options.values != nullptr) *options.values = {};
+  if (same_bytes(from, to)) {
+    if (to.stored.form.orientation == from.stored.form.orientation) return source;
+    if (from.bytes->owned()) {
+      to.stored.components = from.stored.components;
+      to.bytes = from.bytes;
+      return share(std::move(to));
+    }
+  }
+  set_components(to);
+  convert_bytes(from, to, options);
+  return share(std::move(to));
+}
+
+}  // namespace
+
+SharedStorage repack(const SharedStorage& source, const StorageTarget& target,
+                     const ConversionOptions& options) {
+  return convert(source, target, options, Values::stay);
+}
+
+SharedStorage requantize(const SharedStorage& source, const StorageTarget& target,
+                         const ConversionOptions& options) {
+  return convert(source, target, options, Values::may_round);
+}
+
+SharedStorage encode_values(const Weight& weight, std::span<const float> values,
+                            const StorageTarget& target, const ConversionOptions& options) {
+  if (target.codec == nullptr) throw usage_error("", weight.path, "no codec to encode values in");
+  StorageParts parts;
+  parts.weight = weight;
+  parts.codec = builtin_registry().for_dtype(DType::f32);
+  parts.components = {std::as_bytes(values)};
+  const SharedStorage source = WeightStorage::of(std::move(parts));
+  if (options.values != nullptr) *options.values = {};
+  StorageState to = target_state(source->state(), target, Values::may_round);
+  to.history.clear();  // nothing has stored these values before
+  to.stored.lossless = is_lossless(*target.codec, weight.dtype);
+  set_components(to);
+  convert_bytes(source->state(), to, options);
+  return share(std::move(to));
+}
+
+}  // namespace synps
