@@ -3,6 +3,7 @@
 #include <span>
 
 #include "options.h"
+#include "signals.h"
 #include "synps/error.h"
 #include "synps/file.h"
 #include "trace_file.h"
@@ -28,6 +29,7 @@ void check_report(const ReportFile& file) {
 void write_report(const ReportFile& file, const ErrorReport& report) {
   if (file.path.empty()) return;
   const std::string page = report_html(report);
+  const GracefulStop graceful;  // so that a signal leaves no temporary
   AtomicFile out(Os::posix(), file.path, {file.force, file.inputs});
   out.write(0, std::as_bytes(std::span(page)));
   out.commit();

@@ -187,6 +187,13 @@ class Files(Diff):
                          [{"field": "residency", "a": "mapped", "b": "heap"},
                           {"field": "compress", "a": "none", "b": "zstd:5"}])
         self.assertIs(self.diff("z.synps", "z.synps", "--forms", code=0)["same_forms"], True)
+        # The other order of blocks, too.
+        self.ok("repack", "tiny.synps", "-o", "rows8.synps", "--order", "rows8")
+        self.diff("tiny.synps", "rows8.synps", code=0)
+        report = self.diff("rows8.synps", "z.synps", "--forms")
+        self.assertIs(report["equal"], True)
+        fields = {form["field"] for weight in report["weights"] for form in weight["forms"]}
+        self.assertEqual(fields, {"order", "residency", "compress"})
         # Of a checkpoint the encoding alone.
         report = self.diff("tiny.safetensors", "tiny.synps", "--forms")
         fields = {form["field"] for weight in report["weights"] for form in weight["forms"]}
@@ -250,6 +257,24 @@ class SuggestedPolicies(Diff):
         self.pack()
         for count in (0, 1, 3, 9):
             self.check_round_trip("tiny.safetensors", "tiny.synps", count)
+
+    def test_round_trip_of_gguf(self):
+        self.pack("g.synps", "gguf.toml", source="tiny.gguf")
+        for count in (0, 1):
+            self.check_round_trip("tiny.gguf", "g.synps", count)
+
+    def test_round_trip_by_requantizing(self):
+        self.pack("f16.synps", "f16.toml")
+        self.ok("requantize", "f16.synps", "-o", "q8.synps", "--to", "q8_0", "--only",
+                "**.self_attn", "--report", "r.html")
+        (worst,) = [w["path"] for w in sorted(
+            (w for w in self.diff("f16.synps", "q8.synps")["weights"] if w["status"] == "value"),
+            key=lambda w: w["snr_db"])[:1]]
+        self.suggest("f16.synps", "q8.synps", 1)
+        self.ok("requantize", "f16.synps", "-p", "suggested.toml", "-o", "but.synps")
+        rest = [w["path"] for w in self.diff("q8.synps", "but.synps")["weights"]
+                if w["status"] == "value"]
+        self.assertEqual(rest, [worst])
 
     def test_round_trip_of_an_f16_model(self):
         self.pack("q8.synps", "mixed.toml")
@@ -327,6 +352,15 @@ class Reports(Diff):
         self.assertEqual(self.read("verify.html"), self.read("pack.html"))
         self.diff("tiny.safetensors", "tiny.synps", "--report", "diff.html")
         self.check_worst(self.page("diff.html"), weights)
+
+    def test_requantize_compares_two_artifacts(self):
+        self.pack()
+        self.ok("requantize", "tiny.synps", "-o", "q4.synps", "--to", "q4_0", "--only",
+                "**.self_attn", "--report", "q4.html")
+        self.check_worst(self.page("q4.html"), self.diff("tiny.synps", "q4.synps")["weights"])
+        self.ok("repack", "tiny.synps", "-o", "z.synps", "--compress", "zstd", "--report", "z.html")
+        self.assertNotIn("worst", self.page("z.html").rows)
+        self.assertIn("all equal in value", self.read("z.html").decode())
 
     def test_gguf_and_shards(self):
         self.ok("pack", "tiny.gguf", "-p", "gguf_out.toml", "-o", "out.gguf", "--report", "g.html")

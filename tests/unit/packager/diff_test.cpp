@@ -16,6 +16,7 @@
 #include "error_sums.h"
 #include "pack_fixture.h"
 #include "scale_values.h"
+#include "synps/artifact_reader.h"
 #include "synps/memory.h"
 #include "synps/verify.h"
 
@@ -290,6 +291,96 @@ TEST_CASE("a GGUF file compares with safetensors of the same names") {
   CHECK(find(report, "w").status == DiffStatus::equal);
   CHECK(find(report, "x").status == DiffStatus::not_comparable);
   CHECK(diff(a, a, builtin_registry()).equal());
+}
+
+TEST_CASE("an artifact is compared as what it decodes to, with the figures of verify") {
+  const PackFixture fixture(mixed_tensors());
+  fixture.pack(mixed_policy());
+  const Checkpoint source = fixture.open();
+  const Checkpoint artifact = Checkpoint::open_artifact(fixture.output, builtin_registry());
+  VerifyOptions options;
+  options.against = &source;
+  const VerifyReport verified = verify(fixture.output, builtin_registry(), options);
+  REQUIRE(verified.ok());
+  const DiffReport report = diff(source, artifact, builtin_registry());
+  REQUIRE(report.weights.size() == verified.weights.size());
+  CHECK(report.count(DiffStatus::value) > 3);
+  for (std::size_t i = 0; i < report.weights.size(); ++i) {
+    const WeightDiff& weight = report.weights[i];
+    const WeightError& error = verified.weights[i];
+    CAPTURE(weight.path);
+    CHECK(weight.path == error.path);
+    CHECK(weight.figures.elements == error.elements);
+    CHECK(weight.figures.max_abs_error == error.max_abs_error);
+    CHECK(weight.figures.mean_abs_error == error.mean_abs_error);
+    CHECK(weight.figures.rmse == error.rmse);
+    CHECK(weight.figures.relative_error == error.relative_error);
+    CHECK(weight.figures.snr_db == error.snr_db);
+    CHECK(bytes_in_file(*weight.b) == error.bytes);
+  }
+  // f64 that became f32: what rounding did is an error, and no less in verify.
+  CHECK(find(report, "wide").figures.max_abs_error == 1e-300);
+  CHECK(diff(artifact, artifact, builtin_registry()).equal());
+}
+
+TEST_CASE("damage of an artifact is found before its values are compared") {
+  const PackFixture fixture(mixed_tensors());
+  fixture.pack(mixed_policy());
+  std::string bytes = read_file(fixture.output);
+  const ArtifactReader reader(fixture.output);
+  const StoredWeight& weight = *reader.find("layers.0.attn.weight");
+  bytes[reader.file_offset(weight.components.at(0)) + 5] ^= 1;
+  write_file(fixture.output, bytes);
+  const Checkpoint source = fixture.open();
+  const Checkpoint artifact = Checkpoint::open_artifact(fixture.output, builtin_registry());
+  for (const auto& [a, b] : {std::pair(&source, &artifact), std::pair(&artifact, &source)}) {
+    const Checkpoint& first = *a;
+    const Checkpoint& second = *b;
+    const auto problems = problems_of([&] { diff(first, second, builtin_registry()); });
+    REQUIRE(problems.size() == 1);
+    CHECK(problems.front().code == ErrorCode::artifact);
+    CHECK(to_string(problems.front()).find("layers.0.attn.weight") != std::string::npos);
+  }
+}
+
+TEST_CASE("scales that an artifact folds, or keeps, are those of its checkpoint") {
+  SafetensorsBuilder builder;
+  builder.add("w", DType::f8_e4m3, {2, 2}, "\x38\x40\x30\xb8");
+  add_scale(builder, "w_scale", DType::f32, {2, 1});
+  for (const char* format : {"f32", "keep"}) {
+    CAPTURE(format);
+    const PackFixture fixture(builder);
+    fixture.pack(policy_of(std::string("[myelin]\nformats = [\"f8_e4m3\"]\n"
+                                       "[[policies.\"*\".schemes]]\nformat = \"") +
+                           format + "\"\n"));
+    const Checkpoint source = fixture.open();
+    const Checkpoint artifact = Checkpoint::open_artifact(fixture.output, builtin_registry());
+    const bool kept = std::string_view(format) == "keep";
+    const DiffStatus status = kept ? DiffStatus::equal : DiffStatus::folded;
+    for (const DiffReport& report :
+         {diff(source, artifact, builtin_registry()), diff(artifact, source, builtin_registry())}) {
+      CHECK(report.equal());
+      CHECK(find(report, "w").status == DiffStatus::equal);
+      CHECK(find(report, "w").decoded);
+      CHECK(find(report, "w_scale").status == status);
+    }
+  }
+}
+
+TEST_CASE("blocks that nothing decodes are rows of bytes in an artifact") {
+  GgufBuilder gguf;
+  gguf.text("general.name", "n");
+  gguf.tensor("x", {256, 2}, gguf::kIQ2_XXS, std::string(132, 'i'));
+  const PackFixture fixture(gguf);
+  const Checkpoint source = fixture.open();
+  const std::string output = fixture.dir.file("x.synps");
+  pack(source, make_plan(source, policy_of("[[policies.\"*\".schemes]]\nformat = \"keep\"\n")),
+       output);
+  const Checkpoint artifact = Checkpoint::open_artifact(output, builtin_registry());
+  const DiffReport report = diff(source, artifact, builtin_registry());
+  REQUIRE(report.weights.size() == 1);
+  CHECK(report.equal());
+  CHECK_FALSE(report.weights.front().decoded);
 }
 
 TEST_CASE("a module of packed integers is compared by bytes") {
