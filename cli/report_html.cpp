@@ -187,7 +187,8 @@ void Page::add_plot() {
   if (plot.svg.empty()) return;
   out_ +=
       "<h2>Error against size</h2>\n"
-      "<p class=\"note\">A point is a weight; a larger one has more elements. Higher is "
+      "<p class=\"note\">A point is a weight; a larger one has more elements; those that "
+      "would hide each other stand side by side. Higher is "
       "better, and further left is smaller.</p>\n<p class=\"note\">";
   for (const CodecTotal& total : codecs_)
     out_ += fmt::format("{}{} &nbsp; ", swatch(total.codec), html_text(total.codec));

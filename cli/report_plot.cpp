@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 #include <utility>
 
 #include "error_rows.h"
@@ -34,9 +35,30 @@ constexpr double kMostDecibels = 100;
 constexpr double kSmallest = 3;
 constexpr double kLargest = 9;
 
+/// Points in the same cell of this size are set side by side, so far apart, and no farther than
+/// that from their place.
+constexpr double kCell = 6;
+constexpr double kSideStep = 4;
+constexpr int kSideSteps = 2;
+
 struct Point {
   const ReportWeight* weight = nullptr;
   double bits = 0;
+};
+
+/// Moves points that would hide each other to the sides.
+class SideSteps {
+ public:
+  /// How far the next point at this place is moved.
+  double next(double x, double y) {
+    const std::pair cell(std::lround(x / kCell), std::lround(y / kCell));
+    const int count = counts_[cell]++ % (2 * kSideSteps + 1);
+    const int steps = (count + 1) / 2;
+    return count % 2 == 0 ? -steps * kSideStep : steps * kSideStep;
+  }
+
+ private:
+  std::map<std::pair<long, long>, int> counts_;
 };
 
 struct Axis {
@@ -90,6 +112,7 @@ class Plot {
   bool no_ratio_ = false;  ///< there are weights with an error and no ratio
   double top_ = 24;        ///< of the axes
   double bottom_ = kHeight - 52;
+  SideSteps side_steps_;
   ReportPlot out_;
 };
 
@@ -186,6 +209,7 @@ void Plot::add_strip(double at, const char* label) {
 
 void Plot::add_point(const Point& point) {
   const ReportWeight& weight = *point.weight;
+  const double across = x(point.bits);
   const double height = weight.figures.snr_db ? y(*weight.figures.snr_db)
                         : weight.equal        ? kEqualLine
                                               : kNoRatioLine;
@@ -196,8 +220,9 @@ void Plot::add_point(const Point& point) {
   out_.svg += fmt::format(
       "<circle class=\"k{}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{:.1f}\"><title>{}\n{}, {} bits per "
       "weight, {}</title></circle>\n",
-      colours_.at(weight.codec), x(point.bits), height, radius(weight), html_text(weight.path),
-      html_text(weight.codec), bits_each(weight.bytes, weight.elements), error);
+      colours_.at(weight.codec), across + side_steps_.next(across, height), height, radius(weight),
+      html_text(weight.path), html_text(weight.codec), bits_each(weight.bytes, weight.elements),
+      error);
 }
 
 ReportPlot Plot::draw() {
