@@ -2,8 +2,8 @@
 
 Console blocks run one after the other in one folder, where examples/ and synps.toml.example are
 those of the project and synps.toml is a copy of the latter. `$ COMMAND` is followed by its output,
-standard error after standard output; a line `...` stands for lines that are left out, and digests
-may differ. JSON is shown in lines, with long lists cut short.
+standard error after standard output; `> FILE` takes standard output, a line `...` stands for lines
+that are left out, and digests may differ. `synps diff` may find differences. JSON is shown in lines, with long lists cut short.
 """
 
 import json
@@ -66,13 +66,18 @@ class Docs(unittest.TestCase):
             shutil.copy(os.path.join(ROOT, "synps.toml.example"), os.path.join(self.folder, name))
 
     def run_step(self, command):
+        command, _, into = command.partition(" > ")
         arguments = shlex.split(command)
         self.assertEqual(arguments[0], "synps")
         done = subprocess.run([SYNPS, *arguments[1:]], cwd=self.folder, stdin=subprocess.DEVNULL,
                               preexec_fn=default_signals, capture_output=True, text=True,
                               check=False)
-        differs = arguments[1] == "diff" and done.returncode == 1  # what it shows
-        self.assertTrue(done.returncode == 0 or differs, (command, done.stderr))
+        fine = (0, 1) if arguments[1] == "diff" else (0,)
+        self.assertIn(done.returncode, fine, (command, done.stderr))
+        if into:
+            with open(os.path.join(self.folder, into), "w", encoding="utf-8") as file:
+                file.write(done.stdout)
+            return done.stderr
         if "--json" in arguments:
             return shortened(json.loads(done.stdout)) + "\n"
         return done.stdout + done.stderr
