@@ -28,6 +28,7 @@ Command make_check(CLI::App& program, const CommonOptions& common);
 Command make_init(CLI::App& program, const CommonOptions& common);
 Command make_inspect(CLI::App& program, const CommonOptions& common);
 Command make_verify(CLI::App& program, const CommonOptions& common);
+Command make_diff(CLI::App& program, const CommonOptions& common);
 Command make_unpack(CLI::App& program, const CommonOptions& common);
 Command make_repack(CLI::App& program, const CommonOptions& common);
 Command make_requantize(CLI::App& program, const CommonOptions& common);

@@ -176,6 +176,10 @@ Checkpoint open_checkpoint(const std::string& path) {
   return checkpoint;
 }
 
+Checkpoint open_source(const std::string& path, const CodecRegistry& codecs) {
+  return is_artifact(path) ? Checkpoint::open_artifact(path, codecs) : open_checkpoint(path);
+}
+
 Checkpoint open_checkpoint(const std::string& path, OutputKind kind) {
   // What unpacking writes is no GGUF checkpoint either.
   if (kind == OutputKind::gguf && is_artifact(path))
@@ -239,6 +243,14 @@ void log_warnings(const Plan& plan) {
 
 FileIdentity identity_of(const std::string& path) {
   return status_of(path).identity;
+}
+
+std::vector<FileIdentity> files_of(const std::string& path) {
+  try {
+    return is_artifact(path) ? ArtifactSet(path).inputs() : Checkpoint::open(path).inputs();
+  } catch (const Error&) {
+    return {identity_of(path)};
+  }
 }
 
 std::vector<FileIdentity> package_files(const CodecRegistry& codecs) {

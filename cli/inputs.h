@@ -54,6 +54,8 @@ bool is_artifact(const std::string& path);
 
 /// Checkpoint::open, logged.
 Checkpoint open_checkpoint(const std::string& path);
+/// A checkpoint or an artifact, as a source of weights.
+Checkpoint open_source(const std::string& path, const CodecRegistry& codecs);
 /// The same for packing into an output of this kind. Throws also what check_output_kind() throws.
 Checkpoint open_checkpoint(const std::string& path, OutputKind kind);
 
@@ -80,6 +82,9 @@ void log_warnings(const Plan& plan);
 
 /// Which file `path` is, links followed. Throws Error(io).
 FileIdentity identity_of(const std::string& path);
+
+/// All files of a checkpoint or an artifact, as far as it can be opened.
+std::vector<FileIdentity> files_of(const std::string& path);
 
 /// The shared objects of a registry's codec packages: inputs that no output may replace.
 std::vector<FileIdentity> package_files(const CodecRegistry& codecs);

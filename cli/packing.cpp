@@ -7,11 +7,14 @@
 #include <utility>
 
 #include "device_profiles.h"
+#include "failures.h"
 #include "inputs.h"
 #include "options.h"
+#include "packing_report.h"
 #include "plan_output.h"
 #include "profile_options.h"
 #include "progress_bar.h"
+#include "report_file.h"
 #include "shard_list.h"
 #include "standard_streams.h"
 #include "synps/memory_plan.h"
@@ -51,8 +54,7 @@ void log_earlier_files(const std::vector<std::string>& earlier) {
 }
 
 TraceFile trace_file(const Packing& packing, const Plan& plan) {
-  TraceFile trace{packing.options.trace, packing.options.force, packing.source.inputs()};
-  for (const FileIdentity& file : protected_files(packing)) trace.inputs.push_back(file);
+  TraceFile trace{packing.options.trace, packing.options.force, packing_inputs(packing)};
   trace.outputs = output_files(plan, packing.options.output);
   return trace;
 }
@@ -98,11 +100,18 @@ void add_packing_options(CLI::App& command, PackingOptions& options) {
   add_max_memory_option(command, options.max_memory);
   add_max_shard_option(command, options.max_shard);
   add_trace_option(command, options.trace);
+  add_report_option(command, options.report);
   add_flag(command, "-n,--dry-run", options.dry_run, "Only show the plan; write nothing");
   add_flag(command, "--allow-overflow", options.allow_overflow,
            "Values too large for their codec may become infinite");
   add_flag(command, "-a,--all", options.all, "With --dry-run: one row a weight; all shards");
   add_json_option(command, options.json);
+}
+
+std::vector<FileIdentity> packing_inputs(const Packing& packing) {
+  std::vector<FileIdentity> inputs = packing.source.inputs();
+  for (const FileIdentity& file : protected_files(packing)) inputs.push_back(file);
+  return inputs;
 }
 
 PlanOptions plan_options(const PackingOptions& options, PackTargets targets) {
@@ -115,6 +124,9 @@ PlanOptions plan_options(const PackingOptions& options, PackTargets targets) {
 
 int run_packing(const Packing& packing, const Plan& plan, const CommonOptions& common) {
   const PackingOptions& options = packing.options;
+  if (options.dry_run && !options.report.empty())
+    throw usage_error("a dry run writes nothing that a report could be about",
+                      "leave out --report, or --dry-run");
   log_warnings(plan);
   log_large_shards(plan, options.max_shard);
   if (options.dry_run) return dry_run(packing, plan);
@@ -122,6 +134,7 @@ int run_packing(const Packing& packing, const Plan& plan, const CommonOptions& c
 
   spdlog::info("{}: writing {}{}", escape_for_display(options.output),
                plan.layout.has_bounds ? "at most " : "", exact_bytes(plan.artifact_bytes));
+  check_packing_report(packing, plan);
   const PackReport packed = pack_with_progress(packing, plan, common.quiet);
   log_earlier_files(packed.earlier);
   WeightReport report = report_plan(plan, packing.policy, packing.source);
@@ -132,7 +145,10 @@ int run_packing(const Packing& packing, const Plan& plan, const CommonOptions& c
                   escape_for_display(options.output));
   write_output(options.json ? packed_json(report, packed)
                             : packed_text(heading, report, packed, options.all, output_width()));
-  return 0;
+  const std::vector<Problem> problems = report_packing(packing, plan, common.quiet);
+  if (problems.empty()) return 0;
+  write_error(error_lines(problems));
+  return static_cast<int>(ErrorCode::artifact);
 }
 
 }  // namespace synps::cli

@@ -19,6 +19,7 @@ struct PackingOptions {
   std::string input;
   std::string output;
   std::string trace;
+  std::string report;
   std::string profile;
   bool force = false;
   bool dry_run = false;
@@ -30,7 +31,7 @@ struct PackingOptions {
   bool json = false;
 };
 
-/// `-o`, `--force`, `--dry-run`, `--trace`, `--allow-overflow` and what is about how to work.
+/// `-o`, `--force`, `--dry-run`, `--trace`, `--report`, `--allow-overflow` and what is about how to work.
 void add_packing_options(CLI::App& command, PackingOptions& options);
 
 /// A command that writes an artifact by a plan.
@@ -43,6 +44,9 @@ struct Packing {
   const char* done;   ///< "packed", of the text
   const char* doing;  ///< "packing", of the progress bar
 };
+
+/// Files that nothing may replace: the source, the policy, codec packages.
+std::vector<FileIdentity> packing_inputs(const Packing& packing);
 
 /// What planning needs of the options.
 PlanOptions plan_options(const PackingOptions& options, PackTargets targets);

@@ -105,8 +105,8 @@ Program::Program() {
       "Print the version and exit");
   app_.require_subcommand(0, 1);
   for (const auto& make : {make_pack, make_plan_command, make_explain, make_check, make_init,
-                           make_inspect, make_verify, make_unpack, make_repack, make_requantize,
-                           make_codecs, make_profiles, make_schema})
+                           make_inspect, make_verify, make_diff, make_unpack, make_repack,
+                           make_requantize, make_codecs, make_profiles, make_schema})
     commands_.push_back(make(app_, common_));
   help_ = app_.add_subcommand("help", "Print the help of a command");
   help_->add_option("COMMAND", help_about_, "The command; none: the program's own help")

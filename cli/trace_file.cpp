@@ -18,6 +18,10 @@ std::string resolved(const std::string& path) {
 
 }  // namespace
 
+bool same_file_name(const std::string& a, const std::string& b) {
+  return resolved(a) == resolved(b);
+}
+
 void add_trace_option(CLI::App& command, std::string& path) {
   add_text_option(command, "--trace", path, "FILE",
                   "Write what each conversion took, for a browser's trace viewer or Perfetto");
@@ -26,7 +30,7 @@ void add_trace_option(CLI::App& command, std::string& path) {
 void check_trace(const TraceFile& trace) {
   if (trace.path.empty()) return;
   for (const std::string& output : trace.outputs)
-    if (resolved(output) == resolved(trace.path))
+    if (same_file_name(output, trace.path))
       throw Error({.code = ErrorCode::output,
                    .file = trace.path,
                    .what = "the trace is to be the same file as the output",

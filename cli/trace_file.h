@@ -21,6 +21,9 @@ struct TraceFile {
   std::vector<std::string> outputs{};  ///< files that are written beside it
 };
 
+/// Whether two paths are the same name in the same folder, whether or not there is such a file.
+bool same_file_name(const std::string& a, const std::string& b);
+
 void add_trace_option(CLI::App& command, std::string& path);
 
 /// Whether the trace can be written. Throws Error(output) when it cannot; Error(io).

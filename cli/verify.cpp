@@ -10,6 +10,7 @@
 #include "inputs.h"
 #include "options.h"
 #include "progress_bar.h"
+#include "report_file.h"
 #include "standard_streams.h"
 #include "text.h"
 #include "verify_output.h"
@@ -31,6 +32,8 @@ constexpr const char* kFooter =
 struct Options {
   std::string artifact;
   std::string against;
+  std::string report;
+  bool force = false;
   std::vector<std::string> packages;
   unsigned jobs = 0;
   std::uint64_t max_memory = 0;
@@ -38,12 +41,19 @@ struct Options {
   bool json = false;
 };
 
-VerifyReport verify_with_progress(const Options& options, const CodecRegistry& codecs, bool quiet) {
-  std::optional<Checkpoint> checkpoint;
-  if (!options.against.empty()) checkpoint.emplace(open_checkpoint(options.against));
+ReportFile report_file(const Options& options, const Checkpoint& checkpoint,
+                       const CodecRegistry& codecs) {
+  ReportFile file{options.report, options.force, checkpoint.inputs(), {}};
+  for (const auto& more : {files_of(options.artifact), package_files(codecs)})
+    file.inputs.insert(file.inputs.end(), more.begin(), more.end());
+  return file;
+}
+
+VerifyReport verify_with_progress(const Options& options, const CodecRegistry& codecs,
+                                  const Checkpoint* checkpoint, bool quiet) {
   ProgressBar bar("verifying", quiet);
   VerifyOptions how;
-  how.against = checkpoint ? &*checkpoint : nullptr;
+  how.against = checkpoint;
   how.jobs = options.jobs;
   how.max_memory = options.max_memory;
   how.progress = [&bar](std::uint64_t done, std::uint64_t total) {
@@ -62,8 +72,19 @@ void warn_of_missing_codecs(const std::string& artifact, const CodecRegistry& co
 }
 
 int run(const Options& options, const CommonOptions& common) {
+  if (!options.report.empty() && options.against.empty())
+    throw usage_error("a report is about errors: --report needs --against CHECKPOINT");
   const CodecRegistry codecs = registry_with(options.packages);
-  const VerifyReport report = verify_with_progress(options, codecs, common.quiet);
+  std::optional<Checkpoint> checkpoint;
+  ReportFile file;
+  if (!options.against.empty()) {
+    checkpoint.emplace(open_checkpoint(options.against));
+    if (!options.report.empty()) file = report_file(options, *checkpoint, codecs);
+    check_report(file);
+  }
+  const VerifyReport report =
+      verify_with_progress(options, codecs, checkpoint ? &*checkpoint : nullptr, common.quiet);
+  if (!file.path.empty()) write_report(file, report_of(report, options.artifact, *checkpoint));
   write_output(options.json ? verify_json(report)
                             : verify_text(report, options.artifact, options.against, options.all,
                                           output_width()));
@@ -83,6 +104,8 @@ Command make_verify(CLI::App& program, const CommonOptions& common) {
   add_argument(command, "ARTIFACT", options->artifact, "The artifact, or GGUF file, to check");
   add_text_option(command, "--against", options->against, "CHECKPOINT",
                   "The checkpoint that it was packed from");
+  add_report_option(command, options->report);
+  add_flag(command, "-f,--force", options->force, "Replace a report that exists");
   add_package_option(command, options->packages);
   add_jobs_option(command, options->jobs);
   add_max_memory_option(command, options->max_memory);

@@ -1,11 +1,10 @@
 #include "compare.h"
 
 #include <algorithm>
-#include <bit>
 
 #include <fmt/format.h>
 
-#include "error_sums.h"
+#include "f64_reader.h"
 #include "memory_model.h"
 #include "pieces.h"
 #include "scale_reader.h"
@@ -14,7 +13,7 @@
 #include "synps/checked.h"
 #include "synps/plan.h"
 #include "synps/stored_codec.h"
-#include "value_problems.h"
+#include "value_comparison.h"
 
 namespace synps {
 namespace {
@@ -27,6 +26,17 @@ bool stores_same_blocks(const StoredWeight& stored, const SourceTensor& tensor) 
 
 }  // namespace
 
+WeightError describe_error(const StoredWeight& stored) {
+  WeightError error;
+  error.path = stored.weight.path;
+  error.codec = stored.codec.id();
+  error.source = stored.source;
+  error.lossless = stored.lossless;
+  for (const StoredComponent& component : stored.components)
+    error.bytes += component.compressed() ? component.stored_bytes : component.component.bytes;
+  return error;
+}
+
 std::uint64_t compare_buffers(const std::vector<StoredWeight>& weights,
                               const CodecRegistry& codecs) {
   std::vector<std::uint64_t> stored;
@@ -36,6 +46,7 @@ std::uint64_t compare_buffers(const std::vector<StoredWeight>& weights,
   std::uint64_t inflater = 0;  // of what is compared by bytes
   std::uint64_t groups = 0;    // of eight rows, likewise
   std::uint64_t scales = 0;    // numbers
+  std::uint64_t wide = 0;      // f64
   std::uint64_t packages = 0;  // the copies that a package's codec gets
   for (const StoredWeight& weight : weights) {
     if (weight.components.size() == 1) {
@@ -50,6 +61,8 @@ std::uint64_t compare_buffers(const std::vector<StoredWeight>& weights,
         largest_piece(weight.weight, weight.weight.shape.elements(), codec->row_granule());
     const std::uint64_t floats = saturating_mul(piece, sizeof(float));
     values = std::max(values, floats);
+    if (weight.source == encoding_name(DType::f64))
+      wide = std::max(wide, saturating_mul(piece, kF64ReaderBytes));
     // Of packed blocks their bytes, and their values where a piece ends within one.
     source = std::max(source, weight.source == encoding_name(weight.weight.dtype)
                                   ? dense_bytes(weight.weight.dtype, piece)
@@ -59,14 +72,14 @@ std::uint64_t compare_buffers(const std::vector<StoredWeight>& weights,
     if (!codec->info().file.empty()) packages = std::max(packages, saturating_mul(floats, 2));
   }
   std::uint64_t total = saturating_add(std::max(source, bytes), saturating_add(bytes, inflater));
-  total = saturating_add(total, groups);
+  total = saturating_add(total, saturating_add(groups, wide));
   for (const std::uint64_t buffer : stored) total = saturating_add(total, buffer);
   total = saturating_add(total, saturating_mul(scales, kScaleNumberBytes));
   return saturating_add(total, saturating_add(saturating_mul(values, 2), packages));
 }
 
 auto WeightComparer::compare_bytes(const SourceTensor& tensor, const StoredWeight& weight,
-                                   const RowBlocks& shape) -> std::optional<Difference> {
+                                   const RowBlocks& shape) -> std::optional<FirstDifference> {
   for (std::uint64_t at = 0; at < tensor.bytes;) {
     const std::uint64_t size = std::min(kCopyBytes, tensor.bytes - at);
     const std::span<std::byte> source = source_reader_.buffer().take(size);
@@ -74,11 +87,7 @@ auto WeightComparer::compare_bytes(const SourceTensor& tensor, const StoredWeigh
     checkpoint_.read(tensor, at, source);
     bytes_reader_->read(weight, weight.components.front(), shape, at, stored);
     progress_.advance(size);
-    const auto [a, b] = std::mismatch(source.begin(), source.end(), stored.begin());
-    if (a != source.end())
-      return Difference{fmt::format("byte {}", at + static_cast<std::uint64_t>(a - source.begin())),
-                        fmt::format("0x{:02x}", std::to_integer<unsigned>(*b)),
-                        fmt::format("0x{:02x}", std::to_integer<unsigned>(*a))};
+    if (auto difference = first_difference(source, stored, at)) return difference;
     at += size;
   }
   return std::nullopt;
@@ -87,47 +96,44 @@ auto WeightComparer::compare_bytes(const SourceTensor& tensor, const StoredWeigh
 auto WeightComparer::compare_values(const SourceTensor& tensor, const StoredWeight& weight,
                                     const Codec& source_codec, const Codec& codec,
                                     const std::optional<FoldedScale>& scale, WeightError& error)
-    -> std::optional<Difference> {
+    -> std::optional<FirstDifference> {
   require_components(*file_, weight, codec);
   stored_reader_.start(*file_, weight, codec);
-  ErrorSums sums;
-  std::optional<Difference> first;
+  ValueComparison comparison;
   const std::uint64_t elements = weight.weight.shape.elements();
   for (std::uint64_t at = 0; at < elements;) {
     const Piece piece = next_piece(weight.weight, at, elements, codec.row_granule());
-    const std::span<float> source = source_values_.take(piece.elements());
     const std::span<float> stored = stored_values_.take(piece.elements());
-    ValueReport narrowing;  // told when packing; here it shows as an error of values
-    source_reader_.read(checkpoint_, tensor, source_codec, scale, piece, source, narrowing);
     stored_reader_.read(piece, stored);
-    for (std::size_t i = 0; i < source.size(); ++i) {
-      sums.add(source[i], stored[i]);
-      if (!first &&
-          std::bit_cast<std::uint32_t>(source[i]) != std::bit_cast<std::uint32_t>(stored[i]))
-        first = Difference{"element " + element_text(weight.weight.shape, at + i),
-                           value_text(stored[i]), value_text(source[i])};
+    if (stores_f64(tensor)) {
+      comparison.add(f64_reader_.read(checkpoint_, tensor, piece), stored);
+    } else {
+      const std::span<float> source = source_values_.take(piece.elements());
+      ValueReport narrowing;  // told when packing; here it shows as an error of values
+      source_reader_.read(checkpoint_, tensor, source_codec, scale, piece, source, narrowing);
+      comparison.add(source, stored);
     }
     at += piece.elements();
     progress_.advance(tensor.bytes_of(piece.elements()));
   }
-  sums.store(error);
-  return first;
+  static_cast<ErrorFigures&>(error) = comparison.sums().figures();
+  return comparison.first(weight.weight.shape);
 }
 
 Problem WeightComparer::difference_problem(const StoredWeight& stored,
-                                           const Difference& difference) const {
+                                           const FirstDifference& difference) const {
   return {.code = ErrorCode::artifact,
           .file = file_->path(),
           .what = "a lossless weight differs from its source at " + difference.where,
           .field = stored.weight.path,
-          .found = difference.stored,
-          .want = difference.source};
+          .found = difference.value,
+          .want = difference.reference};
 }
 
 /// Compares what the stored encoding allows: its bytes, where they are the source's, or values.
 /// Throws Error(package) or Error(artifact) where neither can be had.
 auto WeightComparer::compare_what_can_be(const SourceTensor& tensor, const StoredWeight& stored,
-                                         WeightError& error) -> std::optional<Difference> {
+                                         WeightError& error) -> std::optional<FirstDifference> {
   const Codec* source = source_codec(codecs_, weight_facts(tensor));
   const Codec* codec = require_stored_codec(codecs_, stored, file_->path());
   error.compared = codec != nullptr && source != nullptr;
@@ -138,7 +144,8 @@ auto WeightComparer::compare_what_can_be(const SourceTensor& tensor, const Store
       require_components(*file_, stored, *codec);
       shape = row_blocks(*codec, stored, 0);
     }
-    std::optional<Difference> difference = compare_bytes(tensor, stored, shape);
+    std::optional<FirstDifference> difference = compare_bytes(tensor, stored, shape);
+    if (!difference) static_cast<ErrorFigures&>(error) = no_error(tensor.weight.shape.elements());
     // Only for how far it is off: equal values do not make unequal bytes equal.
     if (difference && error.compared)
       compare_values(tensor, stored, *source, *codec, std::nullopt, error);
@@ -162,9 +169,7 @@ WeightComparison WeightComparer::compare(const SourceTensor& tensor, const Artif
   if (!bytes_reader_) bytes_reader_.emplace(file);
   bytes_reader_->read_from(file);
   WeightComparison result;
-  result.error.path = stored.weight.path;
-  result.error.codec = stored.codec.id();
-  result.error.lossless = stored.lossless;
+  result.error = describe_error(stored);
   try {
     const auto difference = compare_what_can_be(tensor, stored, result.error);
     result.error.exact = !difference.has_value();

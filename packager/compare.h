@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "buffer.h"
+#include "f64_reader.h"
 #include "progress.h"
 #include "source_reader.h"
 #include "stored_reader.h"
@@ -13,6 +14,7 @@
 #include "synps/codec_registry.h"
 #include "synps/component_rows.h"
 #include "synps/verify.h"
+#include "value_comparison.h"
 
 namespace synps {
 
@@ -22,6 +24,9 @@ struct WeightComparison {
   std::vector<Problem> problems;  ///< of code artifact: a lossless weight that differs, a weight
                                   ///< that cannot be compared
 };
+
+/// What is known of a stored weight before it is compared.
+WeightError describe_error(const StoredWeight& stored);
 
 /// Bytes of the buffers that comparing these weights takes.
 std::uint64_t compare_buffers(const std::vector<StoredWeight>& weights,
@@ -39,22 +44,17 @@ class WeightComparer {
                            const StoredWeight& stored);
 
  private:
-  /// The first place where stored and source differ.
-  struct Difference {
-    std::string where;
-    std::string stored;
-    std::string source;
-  };
-
-  std::optional<Difference> compare_what_can_be(const SourceTensor& tensor,
-                                                const StoredWeight& stored, WeightError& error);
-  std::optional<Difference> compare_bytes(const SourceTensor& tensor, const StoredWeight& stored,
-                                          const RowBlocks& shape);
-  std::optional<Difference> compare_values(const SourceTensor& tensor, const StoredWeight& stored,
-                                           const Codec& source_codec, const Codec& codec,
-                                           const std::optional<FoldedScale>& scale,
-                                           WeightError& error);
-  Problem difference_problem(const StoredWeight& stored, const Difference& difference) const;
+  std::optional<FirstDifference> compare_what_can_be(const SourceTensor& tensor,
+                                                     const StoredWeight& stored,
+                                                     WeightError& error);
+  std::optional<FirstDifference> compare_bytes(const SourceTensor& tensor,
+                                               const StoredWeight& stored, const RowBlocks& shape);
+  std::optional<FirstDifference> compare_values(const SourceTensor& tensor,
+                                                const StoredWeight& stored,
+                                                const Codec& source_codec, const Codec& codec,
+                                                const std::optional<FoldedScale>& scale,
+                                                WeightError& error);
+  Problem difference_problem(const StoredWeight& stored, const FirstDifference& difference) const;
 
   const Checkpoint& checkpoint_;
   const ArtifactReader* file_ = nullptr;  ///< of the weight being compared
@@ -63,6 +63,7 @@ class WeightComparer {
   StoredReader stored_reader_;
   std::optional<ComponentRows> bytes_reader_;
   SourceReader source_reader_;
+  F64Reader f64_reader_;
   Buffer<std::byte> stored_bytes_;
   Buffer<float> source_values_;
   Buffer<float> stored_values_;

@@ -3,79 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <utility>
 
-#include "error_sums.h"
 #include "gguf_key_plan.h"
 #include "gguf_values.h"
-#include "pieces.h"
-#include "synps/checked.h"
 #include "synps/plan.h"
-#include "value_problems.h"
 
 namespace synps {
-
-std::uint64_t tensor_compare_buffers(const std::vector<SourceTensor>& tensors,
-                                     const CodecRegistry& codecs) {
-  std::uint64_t floats = 0;
-  for (const SourceTensor& tensor : tensors) {
-    const Codec* codec = source_codec(codecs, weight_facts(tensor));
-    if (codec == nullptr) continue;
-    const std::uint64_t piece =
-        largest_piece(tensor.weight, tensor.weight.shape.elements(), codec->row_granule());
-    floats = std::max(floats, saturating_mul(piece, sizeof(float)));
-  }
-  // Of both: values, and a reader's bytes and values of blocks; or bytes that are compared.
-  return saturating_add(saturating_mul(floats, 2 * 3), 2 * kCopyBytes);
-}
-
-auto TensorComparer::compare_bytes(const SourceTensor& source, const SourceTensor& stored)
-    -> std::optional<Difference> {
-  for (std::uint64_t at = 0; at < source.bytes;) {
-    const std::uint64_t size = std::min(kCopyBytes, source.bytes - at);
-    const std::span<std::byte> of_source = source_reader_.buffer().take(size);
-    const std::span<std::byte> of_stored = stored_reader_.buffer().take(size);
-    checkpoint_.read(source, at, of_source);
-    written_.read(stored, at, of_stored);
-    progress_.advance(2 * size);
-    const auto [a, b] = std::mismatch(of_source.begin(), of_source.end(), of_stored.begin());
-    if (a != of_source.end())
-      return Difference{
-          fmt::format("byte {}", at + static_cast<std::uint64_t>(a - of_source.begin())),
-          fmt::format("0x{:02x}", std::to_integer<unsigned>(*b)),
-          fmt::format("0x{:02x}", std::to_integer<unsigned>(*a))};
-    at += size;
-  }
-  return std::nullopt;
-}
-
-auto TensorComparer::compare_values(const SourceTensor& source, const Codec& source_codec,
-                                    const SourceTensor& stored, const Codec& codec,
-                                    WeightError& error) -> std::optional<Difference> {
-  ErrorSums sums;
-  std::optional<Difference> first;
-  const Shape& shape = source.weight.shape;
-  for (std::uint64_t at = 0; at < shape.elements();) {
-    const Piece piece = next_piece(source.weight, at, shape.elements(), codec.row_granule());
-    const std::span<float> wanted = source_values_.take(piece.elements());
-    const std::span<float> found = stored_values_.take(piece.elements());
-    ValueReport narrowing;  // told when packing; here it shows as an error of values
-    source_reader_.read(checkpoint_, source, source_codec, piece, wanted, narrowing);
-    stored_reader_.read(written_, stored, codec, piece, found, narrowing);
-    for (std::size_t i = 0; i < wanted.size(); ++i) {
-      sums.add(wanted[i], found[i]);
-      if (!first &&
-          std::bit_cast<std::uint32_t>(wanted[i]) != std::bit_cast<std::uint32_t>(found[i]))
-        first = Difference{"element " + element_text(shape, at + i), value_text(found[i]),
-                           value_text(wanted[i])};
-    }
-    at += piece.elements();
-    progress_.advance(source.bytes_of(piece.elements()) + stored.bytes_of(piece.elements()));
-  }
-  sums.store(error);
-  return first;
-}
 
 Problem TensorComparer::problem(const SourceTensor& stored, std::string what, std::string found,
                                 std::string want) const {
@@ -94,6 +28,8 @@ TensorComparison TensorComparer::compare(const SourceTensor& source, const Sourc
   const Codec* from = source_codec(codecs_, weight_facts(source));
   const Codec* codec = source_codec(codecs_, weight_facts(stored));
   error.codec = codec != nullptr ? codec->info().id() : CodecRef::keep().id();
+  error.source = source.encoding;
+  error.bytes = stored.bytes;
   const bool copied = source.encoding == stored.encoding;
   const bool decodes = from != nullptr && codec != nullptr;
   error.lossless =
@@ -108,15 +44,23 @@ TensorComparison TensorComparer::compare(const SourceTensor& source, const Sourc
     return result;
   }
   error.compared = decodes;
-  std::optional<Difference> difference =
-      copied ? compare_bytes(source, stored) : compare_values(source, *from, stored, *codec, error);
-  // Only for how far it is off: equal values do not make unequal bytes equal.
-  if (copied && difference && decodes) compare_values(source, *from, stored, *codec, error);
+  const ComparedTensor wanted{&checkpoint_, &source, from};
+  const ComparedTensor found{&written_, &stored, codec};
+  std::optional<FirstDifference> difference;
+  if (copied) difference = comparer_.compare_bytes(wanted, found);
+  // Of bytes that differ only how far they are off: equal values do not make them equal.
+  if (decodes && (!copied || difference)) {
+    const ValueComparison values = comparer_.compare_values(wanted, found);
+    static_cast<ErrorFigures&>(error) = values.sums().figures();
+    if (!copied) difference = values.first(source.weight.shape);
+  } else if (!difference) {
+    static_cast<ErrorFigures&>(error) = no_error(source.weight.shape.elements());
+  }
   error.exact = !difference;
   if (difference && error.lossless)
     result.problem =
         problem(stored, "a lossless weight differs from its source at " + difference->where,
-                difference->stored, difference->source);
+                difference->value, difference->reference);
   return result;
 }
 

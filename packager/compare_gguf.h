@@ -4,9 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "buffer.h"
+#include "compare_sources.h"
 #include "progress.h"
-#include "source_reader.h"
 #include "synps/checkpoint.h"
 #include "synps/codec_registry.h"
 #include "synps/verify.h"
@@ -20,44 +19,25 @@ struct TensorComparison {
                                    ///< is not its source's, or cannot be compared
 };
 
-/// Bytes of the buffers that comparing with these tensors takes.
-std::uint64_t tensor_compare_buffers(const std::vector<SourceTensor>& tensors,
-                                     const CodecRegistry& codecs);
-
 /// Compares tensors of a GGUF file with those of the checkpoint that it was made of, through
 /// buffers that it keeps. For one thread.
 class TensorComparer {
  public:
   TensorComparer(const Checkpoint& checkpoint, const Checkpoint& written,
                  const CodecRegistry& codecs, Progress& progress)
-      : checkpoint_(checkpoint), written_(written), codecs_(codecs), progress_(progress) {}
+      : checkpoint_(checkpoint), written_(written), codecs_(codecs), comparer_(progress) {}
 
   /// Tensors of the same path. Throws Error(io), Cancelled.
   TensorComparison compare(const SourceTensor& source, const SourceTensor& stored);
 
  private:
-  /// The first place where they differ.
-  struct Difference {
-    std::string where;
-    std::string stored;
-    std::string source;
-  };
-
-  std::optional<Difference> compare_bytes(const SourceTensor& source, const SourceTensor& stored);
-  std::optional<Difference> compare_values(const SourceTensor& source, const Codec& source_codec,
-                                           const SourceTensor& stored, const Codec& codec,
-                                           WeightError& error);
   Problem problem(const SourceTensor& stored, std::string what, std::string found,
                   std::string want) const;
 
   const Checkpoint& checkpoint_;
   const Checkpoint& written_;
   const CodecRegistry& codecs_;
-  Progress& progress_;
-  SourceReader source_reader_;
-  SourceReader stored_reader_;
-  Buffer<float> source_values_;
-  Buffer<float> stored_values_;
+  SourceComparer comparer_;
 };
 
 /// What key-values of a GGUF file are not the checkpoint's, and should be: all but those of parts,

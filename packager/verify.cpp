@@ -186,9 +186,7 @@ void compare(const ArtifactSet& artifact, const CodecRegistry& codecs, const Che
     const WeightPair& pair = pairs[static_cast<std::size_t>(unit)];
     WeightComparison& result = results[static_cast<std::size_t>(unit)];
     if (auto problem = mismatch(checkpoint, pair)) {
-      result.error.path = pair.stored->weight.path;
-      result.error.codec = pair.stored->codec.id();
-      result.error.lossless = pair.stored->lossless;
+      result.error = describe_error(*pair.stored);
       result.error.compared = result.error.exact = false;
       result.problems.push_back(std::move(*problem));
       return;

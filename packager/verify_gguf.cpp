@@ -129,8 +129,12 @@ MemoryNeed memory_need(const Checkpoint& written, const Checkpoint& checkpoint,
   MemoryNeed need;
   need.program_bytes = kProgramMemory;
   need.index_bytes = round_up_index(index);
-  need.worker_bytes =
-      saturating_add(tensor_compare_buffers(written.tensors(), codecs), kWorkerMemory);
+  CompareNeed buffers;
+  for (const SourceTensor& tensor : written.tensors()) {
+    const ComparedTensor side{&written, &tensor, source_codec(codecs, weight_facts(tensor))};
+    buffers.add(side, side);
+  }
+  need.worker_bytes = saturating_add(buffers.bytes(), kWorkerMemory);
   return need;
 }
 

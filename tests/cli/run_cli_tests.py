@@ -11,7 +11,7 @@ import os
 import sys
 import unittest
 
-SUITES = ["cases", "check", "docs", "explain", "init", "json", "output", "policy", "signals", "streams"]
+SUITES = ["cases", "check", "diff", "docs", "explain", "init", "json", "output", "policy", "signals", "streams"]
 
 
 def main():

@@ -604,7 +604,8 @@ format = "q8_0"
         for weight in compared["weights"]:
             self.assertEqual(
                 set(weight),
-                {"path", "codec", "lossless", "exact", "decoded", "max_abs_error", "rmse", "snr_db"},
+                {"path", "codec", "source", "lossless", "exact", "decoded", "bytes", "elements",
+                 "max_abs_error", "mean_abs_error", "rmse", "relative_error", "snr_db"},
             )
             if weight["lossless"]:
                 self.assertEqual((weight["exact"], weight["rmse"]), (True, 0))

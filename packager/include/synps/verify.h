@@ -6,20 +6,24 @@
 
 #include "synps/checkpoint.h"
 #include "synps/codec_registry.h"
+#include "synps/error_figures.h"
 #include "synps/pack.h"
 
 namespace synps {
 
-/// The error of a stored weight against its source.
-struct WeightError {
+/// The error of a stored weight against its source. f64 values of a source are compared as they
+/// are, all others as f32.
+struct WeightError : ErrorFigures {
   std::string path;
-  std::string codec{};   ///< of the stored bytes: `package:export`, or "keep"
-  bool lossless = true;  ///< what the artifact claims
-  bool compared = true;  ///< false: nothing decodes it, and the bytes were compared instead
-  bool exact = true;     ///< every value (or byte) is equal, bit for bit
-  double max_abs_error = 0;
-  double rmse = 0;
-  std::optional<double> snr_db;  ///< none when the error or the signal is zero
+  std::string codec{};      ///< of the stored bytes: `package:export`, or "keep"
+  std::string source{};     ///< encoding of the source
+  std::uint64_t bytes = 0;  ///< stored, without padding
+  bool lossless = true;     ///< what the artifact claims
+  bool compared = true;     ///< false: nothing decodes it, and the bytes were compared instead
+  bool exact = true;        ///< every value (or byte) is equal, bit for bit
+
+  /// Whether the figures say something: of bytes that differ they do not.
+  bool has_figures() const noexcept { return compared || exact; }
 };
 
 struct VerifyReport {

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "diff_side.h"
+#include "error_rows.h"
+#include "synps/diff.h"
+
+namespace synps::cli {
+
+/// What `diff` prints.
+struct DiffOutput {
+  SideSummary a;
+  SideSummary b;
+  const DiffReport* report = nullptr;
+  bool forms = false;  ///< forms are compared, too
+  bool all = false;    ///< every weight on its own row
+
+  bool equal() const;  ///< in value, and in form where these are compared
+};
+
+std::string diff_text(const DiffOutput& output, std::size_t width);
+std::string diff_json(const DiffOutput& output);
+
+/// The weights whose values differ and have figures, for tables of errors: encodings are the cells.
+std::vector<ErrorItem> value_items(const DiffReport& report);
+
+/// Why no path is in both, for people; "" where one is, or one side has none.
+std::string nothing_pairs_text(const DiffOutput& output);
+
+}  // namespace synps::cli
