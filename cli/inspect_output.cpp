@@ -176,15 +176,13 @@ std::string inspect_json(const ArtifactSet& artifact, const CodecRegistry& codec
 }
 
 std::string inspect_text(const Checkpoint& checkpoint, bool all, std::size_t width) {
-  std::uint64_t file_bytes = 0;
-  for (const InputFile& file : checkpoint.files()) file_bytes += file.size();
   const std::vector<EncodingTotal> totals = totals_by_encoding(checkpoint);
   std::string out = fmt::format(
       "{}: checkpoint\n"
       "  files    {}: {}\n"
       "  weights  {}: {}\n",
       escape_for_display(checkpoint.path()), grouped(checkpoint.files().size()),
-      exact_bytes(file_bytes), grouped(totals.back().weights),
+      exact_bytes(checkpoint.file_bytes()), grouped(totals.back().weights),
       density(totals.back().elements, totals.back().bytes));
   out += checkpoint.gguf_version() != 0 ? key_values_text(checkpoint)
                                         : metadata_text(checkpoint.metadata());

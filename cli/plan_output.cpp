@@ -57,8 +57,7 @@ std::string sizes_text(const WeightReport& report) {
   const std::string source = fmt::format("  source    {} in {}\n", exact_bytes(report.source_bytes),
                                          counted(report.weights.size(), "weight"));
   if (report.gguf != nullptr) {  // key-values are in the file, and no weights: files are compared
-    std::uint64_t files = 0;
-    for (const InputFile& file : report.checkpoint->files()) files += file.size();
+    const std::uint64_t files = report.checkpoint->file_bytes();
     return source + fmt::format("  GGUF file {}, {} of the checkpoint's {}\n",
                                 exact_bytes(report.artifact_bytes),
                                 percent(report.artifact_bytes, files), exact_bytes(files));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <exception>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -65,6 +66,7 @@ class Converter {
   StorageWriter writer_;
   bool encodes_;
   bool relays_;
+  std::optional<StorageScale> scale_{};  ///< of what is encoded
   std::unique_ptr<Analysis> analysis_{};
   ValueReport values_{};
   Clock::duration busy_{};
@@ -73,6 +75,7 @@ class Converter {
 void Converter::run() {
   const auto begin = options_.trace != nullptr ? Clock::now() : Clock::time_point{};
   if (encodes_) {
+    scale_.emplace(from_);
     analyse();
     if (options_.trace != nullptr) busy_ += Clock::now() - begin;
   }
@@ -127,6 +130,9 @@ void Converter::analyse() {
     for_each_piece(shape, step, [&](const RowPart& piece, std::uint64_t) {
       values.resize(piece.rows * piece.columns);
       rows.values(piece, values, seen_again_by_encode);
+      const std::uint64_t first = piece.first_row * shape.columns() + piece.first_column;
+      scale_->apply({&to_.stored.weight, first, piece.rows, piece.columns}, values,
+                    seen_again_by_encode);
       analysis_->add(values);
     });
   });
@@ -178,7 +184,7 @@ void Converter::convert_rows() {
     const std::uint64_t first = shares.begin(share) * unit;
     // Written so that it cannot wrap.
     const std::uint64_t last = share + 1 == shares.count ? rows : shares.begin(share + 1) * unit;
-    StorageLane lane(from_, to_, writer_, analysis_.get(), first);
+    StorageLane lane(from_, to_, writer_, {scale_ ? &*scale_ : nullptr, analysis_.get()}, first);
     encodes_ ? lane.encode(last) : lane.relay(last);
     reports[share] = lane.report();
   });

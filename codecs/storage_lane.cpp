@@ -41,9 +41,9 @@ std::uint64_t row_group(const StorageState& to) noexcept {
 }
 
 StorageLane::StorageLane(const StorageState& from, const StorageState& to, StorageWriter& writer,
-                         const Analysis* analysis, std::uint64_t first)
+                         const Encoding& encoding, std::uint64_t first)
     : to_(to),
-      analysis_(analysis),
+      encoding_(encoding),
       rows_(from),
       shapes_(shapes_of(to)),
       out_(writer, bytes_before(shapes_, first)),
@@ -100,12 +100,13 @@ void StorageLane::encode_piece(const RowPart& step, const RowPart& piece, std::u
   const Piece encoded{&weight, first, piece.rows, piece.columns};
   values_.resize(encoded.elements());
   rows_.values(piece, values_, report_);
+  encoding_.scale->apply(encoded, values_, report_);
   for (std::size_t c = 0; c < piece_.size(); ++c)
     piece_[c] = is_per_weight(to_, c) ? std::span<std::byte>{} : staged(c, step, piece, offset);
   if (encoder_ != nullptr)
-    encoder_->encode(encoded, values_, analysis_, piece_, report_);
+    encoder_->encode(encoded, values_, encoding_.analysis, piece_, report_);
   else
-    to_.codec->encode(encoded, values_, analysis_, piece_, report_);
+    to_.codec->encode(encoded, values_, encoding_.analysis, piece_, report_);
 }
 
 void StorageLane::relay_piece(const RowPart& step, const RowPart& piece, std::uint64_t offset) {

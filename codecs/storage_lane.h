@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "storage_rows.h"
+#include "storage_scale.h"
 #include "storage_writer.h"
 #include "synps/codec.h"
 
@@ -15,10 +16,14 @@ namespace synps {
 /// Converts rows of a weight, one after the other, from one storage to another. For one thread.
 class StorageLane {
  public:
-  /// Begins with row `first`, where frames are made one that begins a chunk. `analysis` is that of
-  /// the values, or null. All outlive the lane.
+  /// What encoding takes besides the rows.
+  struct Encoding {
+    const StorageScale* scale = nullptr;
+    const Analysis* analysis = nullptr;  ///< of the values; null: the codec needs none
+  };
+  /// Begins with row `first`, where frames are made one that begins a chunk. All outlive the lane.
   StorageLane(const StorageState& from, const StorageState& to, StorageWriter& writer,
-              const Analysis* analysis, std::uint64_t first);
+              const Encoding& encoding, std::uint64_t first);
 
   /// Rows up to `last`, encoded anew.
   void encode(std::uint64_t last);
@@ -38,7 +43,7 @@ class StorageLane {
   void put(const RowPart& step, std::uint64_t group);
 
   const StorageState& to_;
-  const Analysis* analysis_;
+  Encoding encoding_;
   StorageRows rows_;
   std::vector<RowBlocks> shapes_;  ///< of `to`, by component
   StorageWriter::Lane out_;

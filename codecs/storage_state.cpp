@@ -3,8 +3,6 @@
 #include <utility>
 
 #include "synps/artifact_layout.h"
-#include "synps/builtin_codecs.h"
-#include "synps/conversion.h"
 #include "synps/load_memory.h"
 
 namespace synps {
@@ -52,26 +50,6 @@ void set_components(StorageState& state) {
 
 bool is_lossless(const Codec& codec, DType dtype) noexcept {
   return codec.info().dense_dtype == dtype || codec.info().stores_exactly(dtype);
-}
-
-namespace {
-
-/// What the present codec holds is what the last one that rounded gave, or the source.
-bool present_codec_rounded(const StorageState& state) {
-  if (state.stored.lossless) return false;
-  if (state.history.empty()) return true;
-  const CodecRef& last = state.history.back();
-  const Codec* before = builtin_registry().find(last.package, last.name);
-  const DType values = before != nullptr ? value_dtype(*before) : DType::f32;
-  return state.codec == nullptr || !state.codec->info().stores_exactly(values);
-}
-
-}  // namespace
-
-std::vector<CodecRef> rounded_so_far(const StorageState& state) {
-  std::vector<CodecRef> history = state.history;
-  if (present_codec_rounded(state)) history.push_back(state.stored.codec);
-  return history;
 }
 
 SharedStorage share(StorageState state) {

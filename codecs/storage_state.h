@@ -15,9 +15,9 @@ namespace synps {
 /// that is about bytes: no entries, offsets and digests, and no padding.
 struct StorageState {
   StoredWeight stored{};
-  std::vector<CodecRef> history{};
   const Codec* codec = nullptr;
   std::shared_ptr<const StorageBytes> bytes{};
+  SharedStorage scale{};  ///< the weight that stored.scale names, where it is at hand
 
   Order order() const noexcept { return stored.form.order; }
   CompressRequest compression() const noexcept { return stored.asked.compress; }
@@ -32,9 +32,6 @@ void set_components(StorageState& state);
 
 /// Whether a codec holds every value of this logical dtype, by types.
 bool is_lossless(const Codec& codec, DType dtype) noexcept;
-
-/// All codecs that have rounded the values by now, the present one last, where it did.
-std::vector<CodecRef> rounded_so_far(const StorageState& state);
 
 SharedStorage share(StorageState state);
 

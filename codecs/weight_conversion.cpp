@@ -5,9 +5,11 @@
 #include <utility>
 
 #include "storage_converter.h"
+#include "storage_scale.h"
 #include "storage_state.h"
 #include "synps/builtin_codecs.h"
 #include "synps/conversion.h"
+#include "synps/history.h"
 #include "synps/row_order.h"
 #include "usage_error.h"
 
@@ -35,20 +37,14 @@ void check_encoding(const StorageState& from, const Codec& target, Values values
                       fmt::format("{} kept as stored", dtype_name(from.stored.weight.dtype)));
   const ConversionKind kind = conversion_kind(from.codec, target);
   if (kind == ConversionKind::refused) throw refusal(from, cannot_encode(target.info()));
-  if (kind == ConversionKind::lossy && values == Values::stay)
-    throw refusal(from, would_round(from.codec->info(), target.info()));
+  if (values == Values::stay && (kind == ConversionKind::lossy || awaits_scale(from))) {
+    Problem problem = would_round(from.codec->info(), target.info());
+    if (awaits_scale(from))  // a product is a new value
+      problem.found += fmt::format(", and its scale {}", quote(from.stored.scale->path));
+    throw refusal(from, std::move(problem));
+  }
   if (const Support support = target.supports(from.stored.weight); !support.ok)
     throw refusal(from, cannot_store(target.info(), support));
-}
-
-/// Its numbers are in a weight of their own, which a storage does not have.
-void check_scale(const StorageState& from) {
-  const auto& scale = from.stored.scale;
-  if (!scale || scale->folded) return;
-  throw usage_error(
-      "", from.stored.weight.path, "an encoding of a weight whose scale is not multiplied in",
-      fmt::format("a scale a {}, {}", to_string(scale->form), quote(scale->path)),
-      "a storage of the products", "multiply decode() by the scale, and encode_values() that");
 }
 
 void check_order(const StorageState& to) {
@@ -73,6 +69,17 @@ void check_compression(const StorageState& from, const CompressRequest& asked) {
                       to_string(asked), fmt::format("{} to {}", kMinZstdLevel, kMaxZstdLevel));
 }
 
+void set_encoding(StorageState& to, const StorageState& from, const Codec& codec, Values values) {
+  check_encoding(from, codec, values);
+  check_scale(from);
+  to.codec = &codec;
+  to.stored.history = rounded_so_far(builtin_registry(), from.stored, from.codec);
+  to.stored.lossless = from.stored.lossless && !awaits_scale(from) &&
+                       codec.info().stores_exactly(from.stored.weight.dtype);
+  to.scale = nullptr;
+  if (to.stored.scale) to.stored.scale->folded = true;
+}
+
 /// What the result is to be, without components and bytes.
 StorageState target_state(const StorageState& from, const StorageTarget& target, Values values) {
   check_source(from);
@@ -81,19 +88,12 @@ StorageState target_state(const StorageState& from, const StorageTarget& target,
   to.stored = from.stored;
   to.stored.components.clear();
   to.stored.form.residency = Residency::heap;
-  to.history = from.history;
   to.codec = from.codec;
+  to.scale = from.scale;
   const bool encodes = !empty && target.codec != nullptr &&
                        (from.codec == nullptr ||
                         CodecRef::of(target.codec->info()) != CodecRef::of(from.codec->info()));
-  if (encodes) {
-    check_encoding(from, *target.codec, values);
-    check_scale(from);
-    to.history = rounded_so_far(from);
-    to.codec = target.codec;
-    to.stored.lossless = from.stored.lossless &&
-                         conversion_kind(from.codec, *target.codec) == ConversionKind::lossless;
-  }
+  if (encodes) set_encoding(to, from, *target.codec, values);
   if (target.order)
     to.stored.form.order = *target.order;
   else if (encodes && !can_be_rows8(*to.codec, to.stored.weight))
@@ -150,7 +150,7 @@ SharedStorage encode_values(const Weight& weight, std::span<const float> values,
   const SharedStorage source = WeightStorage::of(std::move(parts));
   if (options.values != nullptr) *options.values = {};
   StorageState to = target_state(source->state(), target, Values::may_round);
-  to.history.clear();  // nothing has stored these values before
+  to.stored.history.clear();  // nothing has stored these values before
   to.stored.lossless = is_lossless(*target.codec, weight.dtype);
   set_components(to);
   convert_bytes(source->state(), to, options);

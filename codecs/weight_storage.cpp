@@ -56,7 +56,7 @@ SharedStorage WeightStorage::of(StorageParts parts) {
   state.stored.form.orientation = parts.orientation;
   state.stored.form.residency = parts.residency;
   state.stored.device = std::move(parts.device);
-  state.history = std::move(parts.history);
+  state.stored.history = std::move(parts.history);
   state.codec = parts.codec;
   if (state.codec != nullptr)
     if (const Support support = state.codec->supports(state.stored.weight); !support.ok) {
@@ -101,7 +101,7 @@ const std::string& WeightStorage::device() const noexcept {
   return state_->stored.device;
 }
 const std::vector<CodecRef>& WeightStorage::history() const noexcept {
-  return state_->history;
+  return state_->stored.history;
 }
 const std::optional<StoredScale>& WeightStorage::scale() const noexcept {
   return state_->stored.scale;

@@ -5,6 +5,7 @@
 #include "synps/artifact.h"
 #include "synps/builtin_codecs.h"
 #include "synps/checked.h"
+#include "synps/history.h"
 #include "usage_error.h"
 
 namespace synps {
@@ -74,6 +75,17 @@ std::vector<float> WeightView::decode() const {
   return values;
 }
 
+/// Of a companion scale, which has none itself.
+SharedStorage WeightView::numbers_storage(const StoredWeight& scale) const {
+  if (scale.scale) return nullptr;
+  WeightView view;
+  view.impl_ = impl_;
+  view.stored_ = &scale;
+  view.number_ = static_cast<std::size_t>(&scale - &impl_->stored(0));
+  view.codec_ = impl_->codec(view.number_);
+  return view.storage();
+}
+
 SharedStorage WeightView::storage() const {
   StorageState state;
   state.stored.weight = stored_->weight;
@@ -83,13 +95,17 @@ SharedStorage WeightView::storage() const {
   state.stored.device = stored_->device;
   state.stored.codec = stored_->codec;
   state.stored.lossless = stored_->lossless;
+  state.stored.history = stored_->history;
   state.codec = codec_;
   if (decision().dequantizes) {
-    state.history = rounded_so_far(state);
+    state.stored.history = rounded_so_far(builtin_registry(), *stored_, codec_);
     state.codec = builtin_registry().for_dtype(DType::f32);
   }
   set_components(state);
   state.bytes = std::make_shared<const LoadedBytes>(impl_, number_);
+  if (const auto& scale = stored_->scale; scale && !scale->folded)
+    if (const StoredWeight* found = impl_->files().find(scale->path); found != nullptr)
+      state.scale = numbers_storage(*found);
   return share(std::move(state));
 }
 

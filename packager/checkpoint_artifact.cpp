@@ -37,7 +37,8 @@ std::uint64_t true_bytes(const StoredWeight& stored, const std::string& file) {
   return bytes;
 }
 
-/// Elements and bytes of what a row may be cut into; of a codec that cuts none, of a row.
+/// Elements and bytes of what a row may be cut into; of rows that are cut nowhere, or into parts of
+/// different size, of a row.
 void set_block(const StoredWeight& stored, const Codec* codec, SourceTensor& tensor) {
   if (codec == nullptr || codec->info().dense) {
     const unsigned bits = dtype_bits(stored.components.front().component.dtype);
@@ -47,7 +48,7 @@ void set_block(const StoredWeight& stored, const Codec* codec, SourceTensor& ten
   }
   const std::uint64_t columns = stored.weight.shape.columns();
   const std::uint64_t granule = codec->row_granule();
-  tensor.block_elements = granule == 0 ? columns : std::min(granule, columns);
+  tensor.block_elements = granule == 0 || columns % granule != 0 ? columns : granule;
   tensor.block_bytes = 0;
   for (std::size_t c = 0; c < stored.components.size(); ++c)
     if (!stored.components[c].component.per_weight)
@@ -120,6 +121,7 @@ void Checkpoint::bind_stored_scales() {
       problem.what = "the scale of a weight is not in the artifact";
       problem.hint = "a shard has not all weights: name the index of the shards";
     } else if (!is_scale_dtype(at->weight.dtype) ||
+               at->encoding != encoding_name(at->weight.dtype) ||
                scale_form(tensors_[i].weight.shape, at->weight.shape) != stored->form ||
                at->scale_of) {
       problem.what = "what the index calls the scale of a weight cannot be its scale";

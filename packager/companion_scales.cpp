@@ -14,23 +14,6 @@ using Kind = CheckpointFault::Kind;
 
 constexpr std::string_view kWeight = "weight";
 
-/// A number for every row: the weight's extents without the last, perhaps with a 1 in its place.
-bool is_row_scale(const std::vector<std::uint64_t>& weight,
-                  const std::vector<std::uint64_t>& scale) {
-  const std::size_t outer = weight.size() - 1;
-  if (scale.size() != outer && !(scale.size() == weight.size() && scale.back() == 1)) return false;
-  return std::equal(weight.begin(), weight.end() - 1, scale.begin());
-}
-
-bool is_block_scale(const std::vector<std::uint64_t>& weight,
-                    const std::vector<std::uint64_t>& scale) {
-  if (scale.size() != weight.size()) return false;
-  const std::size_t rows = weight.size() - 2;
-  for (std::size_t d = 0; d < weight.size(); ++d)
-    if (scale[d] != (d < rows ? weight[d] : scale_blocks(weight[d]))) return false;
-  return true;
-}
-
 /// The weight that a tensor is named after.
 struct Named {
   std::string weight;
@@ -116,14 +99,6 @@ class Binder {
 
 bool is_scale_dtype(DType dtype) noexcept {
   return dtype == DType::f32 || dtype == DType::bf16 || dtype == DType::f16;
-}
-
-std::optional<ScaleForm> scale_form(const Shape& weight, const Shape& scale) {
-  if (scale.elements() == 1) return ScaleForm::tensor;
-  if (weight.rank() < 2) return std::nullopt;
-  if (is_row_scale(weight.extents(), scale.extents())) return ScaleForm::row;
-  if (is_block_scale(weight.extents(), scale.extents())) return ScaleForm::block;
-  return std::nullopt;
 }
 
 bool is_float8(DType dtype) noexcept {

@@ -5,20 +5,12 @@
 #include <vector>
 
 #include "synps/checkpoint.h"
+#include "synps/scale_product.h"
 
 namespace synps {
 
-/// Blocks of a block scale over so many rows or columns.
-constexpr std::uint64_t scale_blocks(std::uint64_t extent) noexcept {
-  return extent / kScaleBlock + (extent % kScaleBlock != 0 ? 1 : 0);
-}
-
 /// Whether scales may be of that dtype.
 bool is_scale_dtype(DType dtype) noexcept;
-
-/// How a scale of this shape lies over a weight of that one; nothing where it does not. Where a
-/// shape fits two forms they mean the same, for then there is one number.
-std::optional<ScaleForm> scale_form(const Shape& weight, const Shape& scale);
 
 /// Binds companion scales to the 8-bit float weights that they are for, by their names, in a
 /// safetensors checkpoint; those that fit nothing become faults. Tensors that are packed stay as

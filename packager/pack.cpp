@@ -42,8 +42,13 @@ constexpr std::uint64_t kOtherDescriptors = 32;
 /// Every weight once, and those that are analysed on the way twice.
 std::uint64_t bytes_to_read(const Plan& plan, const std::vector<std::size_t>& analysed) {
   const auto bytes_of = [](const PlannedWeight& planned) {
-    // Of a folded scale each piece reads a little, which is not told.
-    return planned.source_bytes - (planned.scale ? planned.scale->tensor->bytes : 0);
+    // Of a folded scale each piece reads a little, which is not told, and so of what an artifact
+    // stores once a weight.
+    std::uint64_t bytes = planned.source_bytes - (planned.scale ? planned.scale->tensor->bytes : 0);
+    if (planned.source != nullptr && !planned.copied)
+      for (const StoredComponent& each : planned.source->components)
+        if (each.component.per_weight) bytes -= each.component.bytes;
+    return bytes;
   };
   std::uint64_t total = 0;
   for (const PlannedWeight& planned : plan.weights) total += bytes_of(planned);

@@ -284,8 +284,7 @@ Plan plan_reencode(const Checkpoint& artifact, const Policy& policy, Rounding ro
   check_artifact(artifact, options);
   Plan plan = plan_resolved(artifact, policy, resolve_all(artifact, policy, options), options);
   std::vector<Problem> problems;
-  if (rounding == Rounding::refused) add_roundings(plan, problems);
-  for (Problem& problem : problems) problem.file = policy.file();
+  if (rounding == Rounding::refused) add_roundings(plan, policy, problems);
   if (!problems.empty()) throw Error(std::move(problems));
   return plan;
 }

@@ -11,7 +11,8 @@ namespace synps {
 
 void WeightProblems::add(Problem problem, std::string_view path) {
   const std::string key =
-      fmt::format("{}\n{}\n{}\n{}", problem.what, problem.field, problem.found, problem.hint);
+      fmt::format("{}:{}:{}\n{}\n{}\n{}\n{}", problem.file, problem.line, problem.column,
+                  problem.what, problem.field, problem.found, problem.hint);
   Same& same = problems_[key];
   if (same.count++ != 0) return;
   same.problem = std::move(problem);
@@ -36,13 +37,17 @@ Problem would_change(const CodecInfo& source, const CodecInfo& target, bool fold
   return problem;
 }
 
-void add_roundings(const Plan& plan, std::vector<Problem>& problems) {
+void add_roundings(const Plan& plan, const Policy& policy, std::vector<Problem>& problems) {
   WeightProblems found;
-  for (const PlannedWeight& planned : plan.weights)
-    if (!planned.copied && !planned.lossless)
-      found.add(would_change(planned.source_codec->info(), planned.codec->info(),
-                             planned.scale.has_value()),
-                plan.stored(planned).weight.path);
+  for (const PlannedWeight& planned : plan.weights) {
+    if (planned.copied || planned.lossless) continue;
+    Problem problem = would_change(planned.source_codec->info(), planned.codec->info(),
+                                   planned.scale.has_value());
+    problem.file = policy.file_of(planned.policy_place);
+    problem.line = planned.policy_place.line;
+    problem.column = planned.policy_place.column;
+    found.add(std::move(problem), plan.stored(planned).weight.path);
+  }
   found.move_to(problems);
 }
 

@@ -32,7 +32,8 @@ class WeightProblems {
 /// The refusal of an encoding that may change values, where none may be changed.
 Problem would_change(const CodecInfo& source, const CodecInfo& target, bool folds_scale);
 
-/// Adds a problem for every weight of the plan whose values may be changed.
-void add_roundings(const Plan& plan, std::vector<Problem>& problems);
+/// Adds problems of all weights of the plan whose values may be changed, where the policy has their
+/// schemes.
+void add_roundings(const Plan& plan, const Policy& policy, std::vector<Problem>& problems);
 
 }  // namespace synps

@@ -159,9 +159,27 @@ std::vector<WeightToStore> all_weights() {
     weights.push_back(kept(fmt::format("kept.{}", encoding_name(dtype)), dtype, {2, 3}));
   weights.push_back(kept("kept.empty", DType::f32, {0, 3}));
   weights.push_back(kept("kept.two_chunks", DType::u8, {40, 40000}));
+  for (const char* path : {"history.one", "history.two"}) {
+    WeightToStore encoded_again;
+    encoded_again.path = path;
+    encoded_again.shape = {3, 64};
+    encoded_again.codec = "q8_0";
+    encoded_again.values = matrix_values(encoded_again.shape, ++seed);
+    weights.push_back(encoded_again);
+  }
   // A name that looks like a component's: readers go by the index, not by names.
   weights.push_back(kept("f32:f32.2x100#blocks", DType::f16, {4}));
   return weights;
+}
+
+// Weights that were stored in other encodings before.
+void add_histories(ArtifactLayout& layout) {
+  for (StoredWeight& weight : layout.index.weights) {
+    if (!weight.weight.path.starts_with("history.")) continue;
+    weight.lossless = false;
+    weight.history.push_back({"q4_0", "q4_0", 1});
+    if (weight.weight.path == "history.two") weight.history.push_back({"f16", "f16", 1});
+  }
 }
 
 void print_values(const std::string& file) {
@@ -181,7 +199,8 @@ int main(int argc, char** argv) {
   const std::string command = argc == 3 ? argv[1] : "";
   try {
     if (command == "write") {
-      synps::testing::build_artifact(argv[2], synps::testing::all_weights());
+      synps::testing::build_artifact(argv[2], synps::testing::all_weights(), {},
+                                     synps::builtin_registry(), synps::testing::add_histories);
     } else if (command == "values") {
       synps::testing::print_values(argv[2]);
     } else {

@@ -302,6 +302,16 @@ def read_index(path):
     return json.loads(data[begin:end]), data[begin:end], data, data[sums]
 
 
+def history(index, weight):
+    """Encodings that have rounded a weight's values before its own, oldest first."""
+    codecs = [index["codecs"][number] for number in weight.get("history", [])]
+    if "history" in weight and (not codecs or weight["lossless"]):
+        raise ValueError(f"{weight['path']}: a history that cannot be")
+    if not all(codec["package"] for codec in codecs):
+        raise ValueError(f"{weight['path']}: a history with what is no codec")
+    return [f"{codec['package']}:{codec['name']}" for codec in codecs]
+
+
 def read_artifact(path):
     """Path of every weight -> its values (an array of f32), or bytes for what is no float."""
     index, _, data, sums = read_index(path)
@@ -311,6 +321,7 @@ def read_artifact(path):
         if codec["revision"] > 1:
             raise ValueError(f"{weight['path']}: unknown revision of {codec['name']}")
         name = f"{codec['package']}:{codec['name']}"
+        history(index, weight)
         parts = {part["name"]: as_rows1(weight, name, part,
                                         true_bytes(index, data, sums, weight, part))
                  for part in weight["components"]}

@@ -101,6 +101,12 @@ class Reader(unittest.TestCase):
         for codec in ("f32", "f16", "bf16", "absmean", "planes", "keep"):
             self.assertEqual(orders[codec], {"rows1"}, codec)
 
+    def test_histories_are_read(self):
+        found = {weight["path"]: read_artifact.history(self.index, weight)
+                 for weight in self.index["weights"] if "history" in weight}
+        self.assertEqual(found, {"history.one": ["q4_0:q4_0"],
+                                 "history.two": ["q4_0:q4_0", "f16:f16"]})
+
     def test_the_index_is_canonical_json(self):
         text = self.text.decode("utf-8").rstrip(" ")
         again = json.dumps(json.loads(text), sort_keys=True, separators=(",", ":"),
@@ -221,7 +227,8 @@ class Reader(unittest.TestCase):
     def test_tables_hold_each_row_once_by_first_use(self):
         for field, table in (("codec", "codecs"), ("form", "forms"), ("scheme", "schemes"),
                              ("decisions", "decisions")):
-            used = [w[field] for w in self.index["weights"] if w[field] is not None]
+            used = [number for w in self.index["weights"] if w[field] is not None
+                    for number in [w[field]] + (w.get("history", []) if field == "codec" else [])]
             self.assertEqual(list(dict.fromkeys(used)), list(range(len(self.index[table]))), table)
             rows = [json.dumps(row, sort_keys=True) for row in self.index[table]]
             self.assertEqual(len(set(rows)), len(rows), table)

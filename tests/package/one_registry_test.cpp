@@ -12,6 +12,7 @@
 
 #include "../unit/packager/order_targets.h"
 #include "../unit/packager/pack_fixture.h"
+#include "../unit/packager/scale_values.h"
 #include "package_paths.h"
 #include "storage_samples.h"
 #include "synps/artifact.h"
@@ -129,6 +130,55 @@ TEST_CASE("requantize stores what pack stores, byte for byte, of every codec and
   }
   CHECK(codecs >= 10);
   CHECK(all_codecs().resolve("q8_row")->info().encodes);
+}
+
+TEST_CASE("a scale is multiplied in as pack does it, whatever form it has") {
+  const std::vector<std::pair<std::vector<std::uint64_t>, std::vector<std::uint64_t>>> shapes = {
+      {{16, 512}, {}},
+      {{16, 512}, {16, 1}},
+      {{260, 512}, {3, 4}},
+      {{3, 130, 256}, {3, 2, 2}},
+      {{3, 16, 256}, {3, 16}}};
+  for (const DType scale_dtype : {DType::f32, DType::bf16}) {
+    SafetensorsBuilder builder;
+    for (std::size_t i = 0; i < shapes.size(); ++i) {
+      const std::string name = fmt::format("m.{}.weight", i);
+      std::string codes(Shape(shapes[i].first).elements(), '\0');
+      for (std::size_t b = 0; b < codes.size(); ++b) codes[b] = static_cast<char>(b * 11 % 0x78);
+      builder.add(name, DType::f8_e4m3, shapes[i].first, codes);
+      add_scale(builder, name + "_scale", scale_dtype, shapes[i].second,
+                static_cast<std::uint32_t>(i));
+    }
+    const PackFixture fixture(builder);
+    const auto packed_as = [&](const std::string& format) {
+      const Checkpoint checkpoint = fixture.open();
+      const Policy policy = Policy::parse(
+          "[myelin]\nformats = [\"f8_e4m3\", \"bf16\"]\n[[policies.\"*\".schemes]]\nformat = \"" +
+              format + "\"\n",
+          "synps.toml", all_codecs());
+      PackOptions options;
+      options.replace = true;
+      pack(checkpoint, make_plan(checkpoint, policy, {}), fixture.output, options);
+      OpenOptions open;
+      open.codecs = &all_codecs();
+      return Artifact::open(fixture.output, open);
+    };
+    const Artifact kept = packed_as("keep");
+    for (const std::string_view name :
+         {"f32", "f16", "q4_0", "q6_k", "ternary:absmean", "q8_row"}) {
+      const Codec& codec = *all_codecs().resolve(name);
+      const Artifact packed = packed_as(codec.info().id());
+      for (std::size_t i = 0; i < shapes.size(); ++i) {
+        const std::string path = fmt::format("m.{}.weight", i);
+        CAPTURE(path);
+        CAPTURE(name);
+        if (!codec.supports(kept[path].stored().weight).ok) continue;
+        const SharedStorage made = requantize(kept[path].storage(), {.codec = &codec});
+        CHECK(bytes_of_storage(*made) == bytes_of_storage(*packed[path].storage()));
+        CHECK(made->history().empty());
+      }
+    }
+  }
 }
 
 TEST_CASE("repack of a package's weight to f32 is what it decodes, in any form") {

@@ -113,6 +113,7 @@ class WeightView {
 
  private:
   friend class Artifact;
+  std::shared_ptr<const WeightStorage> numbers_storage(const StoredWeight& scale) const;
   const Kernel& q8_kernel() const;
   void check_matrix() const;
   void check_size(const char* name, std::size_t found, std::uint64_t vectors,

@@ -33,17 +33,18 @@ struct ConversionOptions {
 // the executor nor on where the source is.
 //
 // Everything that types and shapes tell is refused before a byte of the source is read:
-// Error(usage) for a source that is not on this host or that nothing decodes, and for a change of
-// encoding of a weight whose companion scale is not multiplied in; Error(policy) for a codec that
-// is only read or cannot store the shape, and for an order that the weight cannot have. Then
-// Error(checkpoint) for values that the codec cannot store, naming the first; Error(limit) without
-// memory; Error(artifact), Error(package).
+// Error(usage) for a source that is not on this host, that nothing decodes, or whose companion
+// scale is needed and not at hand; Error(policy) for a codec that is only read or cannot store the
+// shape, and for an order that the weight cannot have. Then Error(checkpoint) for values that the
+// codec cannot store, naming the first; Error(limit) without memory; Error(artifact),
+// Error(package).
 //
 // Besides source and result each thread takes a few MiB, or if that is more a row that a codec must
 // see whole, or eight rows of a compressed source.
 
 /// Never changes a value. Throws Error(policy), naming requantize, for a codec that does not hold
-/// every value of the present one's.
+/// every value of the present one's, and for another encoding of a weight whose companion scale is
+/// not multiplied in.
 SharedStorage repack(const SharedStorage& source, const StorageTarget& target,
                      const ConversionOptions& options = {});
 

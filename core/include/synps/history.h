@@ -16,5 +16,8 @@ bool stored_step_rounded(const CodecRegistry& codecs, const StoredWeight& weight
 /// All encodings that have rounded a weight's values by now, oldest first: its history, and its
 /// codec where that did. It is the history of what the weight is encoded in next.
 std::vector<CodecRef> rounded_so_far(const CodecRegistry& codecs, const StoredWeight& weight);
+/// The same where the weight's codec is at hand, or null.
+std::vector<CodecRef> rounded_so_far(const CodecRegistry& codecs, const StoredWeight& weight,
+                                     const Codec* codec);
 
 }  // namespace synps

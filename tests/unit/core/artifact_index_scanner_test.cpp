@@ -23,6 +23,8 @@ ArtifactContents all_kinds() {
   contents.weights.push_back(dense("deep", DType::bf16, Shape{1, 2, 1, 3, 1, 2, 1, 2}));
   contents.weights.push_back(dense("ünïcode ~", DType::f16, Shape{2}));
   contents.weights[1].scale = StoredScale{"a.scale", ScaleForm::block, false};
+  contents.weights[0].lossless = false;
+  contents.weights[0].history = {{"old", "older", 1}, {"half", "half", 3}};
   contents.weights[0].decisions = {{"dtype", "**"}, {"format", "b.*"}, {"form.order", "*"}};
   return contents;
 }
@@ -83,6 +85,7 @@ TEST_CASE("what to_json writes is scanned, and read as the parser reads it") {
   for (std::size_t i = 0; i < parsed.weights.size(); ++i) {
     CHECK(scanned->weights[i].weight == parsed.weights[i].weight);
     CHECK(scanned->weights[i].scale == parsed.weights[i].scale);
+    CHECK(scanned->weights[i].history.size() == parsed.weights[i].history.size());
     CHECK(scanned->weights[i].components.size() == parsed.weights[i].components.size());
   }
   CHECK(scan_weights("", {})->weights.empty());
@@ -107,6 +110,8 @@ TEST_CASE(
   contents.weights = {dense("b", DType::f16, Shape{2, 3}), compressed(packed("c", Shape{6, 4})),
                       packed("d", Shape{8})};
   contents.weights[0].scale = StoredScale{"s", ScaleForm::row, true};
+  contents.weights[2].lossless = false;
+  contents.weights[2].history = {{"old", "older", 1}};
   const std::string json = written(contents);
   const std::size_t start = start_of_weights(json);
   std::size_t compared = 0;

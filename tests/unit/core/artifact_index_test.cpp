@@ -80,6 +80,29 @@ TEST_CASE("a weight's scale is there where it has one, and nowhere else") {
   }
 }
 
+TEST_CASE("a weight's history is there where it has one, and nowhere else") {
+  ArtifactIndex index = lay_out(small_contents(), HalfByteRows()).index;
+  CHECK(to_json(index).find("\"history\"") == std::string::npos);
+  index.weights[0].history = {{"older", "old", 2}, index.weights[0].codec};
+  index.weights[0].lossless = false;
+  const std::string json = to_json(index);
+  CHECK(json.find(R"("history":[1,0],"lossless":false)") != std::string::npos);
+  CHECK(json.find(R"({"name":"old","package":"older","revision":2})") != std::string::npos);
+  const ArtifactIndex again = parse_index(json, "file");
+  CHECK(to_json(again) == json);
+  CHECK(again.weights[0].history == index.weights[0].history);
+  CHECK(again.weights[1].history.empty());
+  for (const char* bad : {"[]", "null", "{}", "1", "[99]", "[-1]", "[1.0]", "[true]", "[\"half\"]",
+                          "[1,0],\"history\":[1]", "[[1]]"}) {
+    CAPTURE(bad);
+    const std::string message = fault_of(replaced(json, "[1,0]", bad));
+    CHECK(message.find("weights[0]") != std::string::npos);
+  }
+  const std::string lossless = fault_of(
+      replaced(json, R"("history":[1,0],"lossless":false)", R"("history":[1,0],"lossless":true)"));
+  CHECK(lossless.find("weights[0].lossless") != std::string::npos);
+}
+
 TEST_CASE("repeated values are stored once") {
   const std::string json = sample_json();
   const std::string codec = R"({"name":"half","package":"half","revision":3})";

@@ -10,6 +10,7 @@
 #include "order_targets.h"
 #include "pack_fixture.h"
 #include "replaced_new.h"
+#include "synps/artifact_set.h"
 #include "synps/pack.h"
 
 using namespace synps;
@@ -99,6 +100,32 @@ SafetensorsBuilder small_weights(std::size_t count) {
   return builder;
 }
 
+/// The same of an artifact in a format and in the order that `target` wants, which becomes another
+/// in rows1. The bytes are checked by one worker, before the first weight is read.
+std::uint64_t allocations_of_reencoding(const SafetensorsBuilder& builder, const char* stored,
+                                        bool compressed, const char* format,
+                                        const PackTarget& target) {
+  const PackFixture fixture(builder);
+  PlanOptions how;
+  how.target = target;
+  if (compressed) how.compress = CompressRequest{Compression::zstd, 1};
+  const Checkpoint checkpoint = fixture.open();
+  pack(checkpoint, make_plan(checkpoint, one_format(stored), how), fixture.output);
+  const Checkpoint source = Checkpoint::open_artifact(fixture.output, builtin_registry());
+  const Plan plan = make_plan(source, one_format(format));
+  std::uint64_t first = 0;
+  std::uint64_t last = 0;
+  PackOptions options;
+  options.jobs = 1;
+  options.progress = [&](std::uint64_t done, std::uint64_t) {
+    last = allocations.load();
+    if (done <= source.artifact()->index().stored_bytes()) first = last;
+    return true;
+  };
+  pack(source, plan, fixture.dir.file("again"), options);
+  return last - first;
+}
+
 constexpr const char* kFormats[] = {"f32",     "bf16",          "f16",
                                     "q8_0",    "q4_0",          "ternary:tq1_0",
                                     "ternary", "ternary:tq2_0", "ternary:planes"};
@@ -165,4 +192,21 @@ TEST_CASE("with several workers the count depends on them alone") {
     CAPTURE(format);
     CHECK(allocations_of(many, format, 4) < 200);
   }
+}
+
+TEST_CASE("weights of an artifact are encoded anew with as many allocations, however many") {
+  const PackTarget rows8 = rows8_target(builtin_registry());
+  for (const char* stored : {"q8_0", "ternary", "ternary:planes", "f16"})
+    for (const bool compressed : {false, true})
+      for (const char* format : {"f32", "q4_0", "ternary", "ternary:planes", "keep"}) {
+        CAPTURE(stored);
+        CAPTURE(compressed);
+        CAPTURE(format);
+        const auto count = [&](const SafetensorsBuilder& builder) {
+          return allocations_of_reencoding(builder, stored, compressed, format, rows8);
+        };
+        CHECK(count(small_weights(1000)) == count(small_weights(500)));
+        if (compressed) continue;
+        CHECK(count(one_weight(DType::f16, 2)) == count(one_weight(DType::f16, 1)));
+      }
 }

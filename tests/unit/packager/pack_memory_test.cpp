@@ -8,13 +8,16 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <optional>
 #include <string>
 
 #include "gguf_builder.h"
 #include "order_targets.h"
 #include "pack_fixture.h"
+#include "synps/memory.h"
 #include "synps/pack.h"
+#include "synps/reencode.h"
 
 using namespace synps;
 using namespace synps::testing;
@@ -52,11 +55,9 @@ void write_sparse(const std::string& path, const std::vector<std::uint64_t>& sha
   std::filesystem::resize_file(path, header.size() + bytes);
 }
 
-/// Packs in a child process, which starts with a peak of its own. Returns the child's peak resident
+/// Works in a child process, which starts with a peak of its own. Returns the child's peak resident
 /// set in KiB, or a negative exit code.
-long peak_of_pack(const std::string& input, const std::string& output, const char* codec,
-                  unsigned jobs, const std::optional<CompressRequest>& compress = {},
-                  const PackTarget& target = {}) {
+long peak_of_child(const std::function<void()>& work) {
   int pipe[2];
   REQUIRE(::pipe(pipe) == 0);
   const pid_t child = ::fork();
@@ -64,15 +65,7 @@ long peak_of_pack(const std::string& input, const std::string& output, const cha
   if (child == 0) {
     long peak = -1;
     try {
-      const Checkpoint checkpoint = Checkpoint::open(input);
-      PackOptions options;
-      options.jobs = jobs;
-      options.replace = true;
-      PlanOptions plan;
-      plan.compress = compress;
-      plan.output = output_kind_of_path(output);
-      plan.target = target;
-      pack(checkpoint, make_plan(checkpoint, one_format(codec), plan), output, options);
+      work();
       rusage usage{};
       ::getrusage(RUSAGE_SELF, &usage);
       peak = usage.ru_maxrss;
@@ -89,6 +82,22 @@ long peak_of_pack(const std::string& input, const std::string& output, const cha
   int status = 0;
   REQUIRE(::waitpid(child, &status, 0) == child);
   return size == sizeof peak ? peak : -4;
+}
+
+long peak_of_pack(const std::string& input, const std::string& output, const char* codec,
+                  unsigned jobs, const std::optional<CompressRequest>& compress = {},
+                  const PackTarget& target = {}) {
+  return peak_of_child([&] {
+    const Checkpoint checkpoint = Checkpoint::open(input);
+    PackOptions options;
+    options.jobs = jobs;
+    options.replace = true;
+    PlanOptions plan;
+    plan.compress = compress;
+    plan.output = output_kind_of_path(output);
+    plan.target = target;
+    pack(checkpoint, make_plan(checkpoint, one_format(codec), plan), output, options);
+  });
 }
 
 }  // namespace
@@ -137,6 +146,49 @@ TEST_CASE("enormous rows are put in order in bounded memory") {
     CHECK(peak < kLimitKib);
     const ArtifactReader artifact(dir.file("out"));
     CHECK(artifact.index().weights[0].form.order == Order::rows8);
+  }
+}
+
+/// The peak of encoding an artifact anew in a child process, which must stay within what it says.
+long peak_of_reencoding(const std::string& input, const std::string& output, const char* codec,
+                        const std::optional<Order>& order, unsigned jobs, std::uint64_t& said) {
+  const Checkpoint source = Checkpoint::open_artifact(input, builtin_registry());
+  ReencodeRequest request;
+  request.codec = builtin_registry().resolve(codec);
+  request.order = order;
+  const Plan plan = plan_reencode(source, request, builtin_registry(), Rounding::allowed);
+  said = pack_memory(source, plan).with_workers(jobs);
+  return peak_of_child([&] {
+    PackOptions options;
+    options.jobs = jobs;
+    options.replace = true;
+    options.max_memory = said;
+    pack(source, plan, output, options);
+  });
+}
+
+TEST_CASE("an artifact of enormous rows is encoded anew in the memory that this says it takes") {
+  if (skip_measurement()) return;
+  TempDir dir;
+  const std::string input = dir.file("model.safetensors");
+  write_sparse(input, {9, 8'388'608});
+  const PackTarget target = rows8_target(builtin_registry());
+  for (const std::optional<CompressRequest>& compress :
+       {std::optional<CompressRequest>(), std::optional(CompressRequest{Compression::zstd, 1})}) {
+    CHECK(peak_of_pack(input, dir.file("source"), "q4_0", 2, compress, target) > 0);
+    for (const char* codec : {"q4_0", "q8_0", "f16", "ternary:absmean"}) {
+      CAPTURE(codec);
+      std::uint64_t said = 0;
+      const std::optional<Order> order =
+          std::string_view(codec) == "f16" ? std::nullopt : std::optional(Order::rows1);
+      const long peak =
+          peak_of_reencoding(dir.file("source"), dir.file("out"), codec, order, 2, said);
+      CAPTURE(peak);
+      CAPTURE(said);
+      CHECK(peak > 0);
+      CHECK(peak < kLimitKib);
+      CHECK(static_cast<std::uint64_t>(peak) * 1024 <= said);
+    }
   }
 }
 

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstring>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "synps/builtin_codecs.h"
@@ -108,36 +107,40 @@ TEST_CASE("what is only read, and what nothing decodes, is refused") {
 
 TEST_CASE("only a dtype that holds every value is lossless") {
   using Kind = ConversionKind;
-  const std::vector<std::tuple<std::string_view, std::string_view, Kind>> cases = {
-      {"f16", "f32", Kind::lossless},
-      {"bf16", "f32", Kind::lossless},
-      {"f32", "f16", Kind::lossy},
-      {"f32", "bf16", Kind::lossy},
-      {"f16", "bf16", Kind::lossy},
-      {"bf16", "f16", Kind::lossy},
-      {"f64", "f32", Kind::lossy},
-      {"f64", "f16", Kind::lossy},
-      {"f64", "bf16", Kind::lossy},
-      {"f8_e4m3", "f32", Kind::lossless},
-      {"f8_e4m3", "bf16", Kind::lossless},
-      {"f8_e4m3", "f16", Kind::lossless},
-      {"f8_e5m2", "f16", Kind::lossless},
-      {"f8_e5m2fnuz", "bf16", Kind::lossless},
-      {"f8_e4m3fnuz", "f32", Kind::lossless},
-      {"q4_0", "f32", Kind::lossless},
-      {"q2_k", "f32", Kind::lossless},
-      {"q4_0", "f16", Kind::lossy},
-      {"q4_0", "q8_0", Kind::lossy},
-      {"f32", "q8_0", Kind::lossy},
-      {"f16", "ternary", Kind::lossy},
-      {"ternary:tq1_0", "ternary:tq2_0", Kind::lossy},
-      {"f32", "q2_k", Kind::refused},
-      {"f16", "f8_e4m3", Kind::refused},
-      {"f32", "f64", Kind::refused}};
-  for (const auto& [source, target, expected] : cases) {
-    CAPTURE(source);
-    CAPTURE(target);
-    CHECK(to_string(kind(source, target)) == to_string(expected));
+  struct Case {
+    std::string_view source;
+    std::string_view target;
+    Kind kind;
+  };
+  const std::vector<Case> cases = {{"f16", "f32", Kind::lossless},
+                                   {"bf16", "f32", Kind::lossless},
+                                   {"f32", "f16", Kind::lossy},
+                                   {"f32", "bf16", Kind::lossy},
+                                   {"f16", "bf16", Kind::lossy},
+                                   {"bf16", "f16", Kind::lossy},
+                                   {"f64", "f32", Kind::lossy},
+                                   {"f64", "f16", Kind::lossy},
+                                   {"f64", "bf16", Kind::lossy},
+                                   {"f8_e4m3", "f32", Kind::lossless},
+                                   {"f8_e4m3", "bf16", Kind::lossless},
+                                   {"f8_e4m3", "f16", Kind::lossless},
+                                   {"f8_e5m2", "f16", Kind::lossless},
+                                   {"f8_e5m2fnuz", "bf16", Kind::lossless},
+                                   {"f8_e4m3fnuz", "f32", Kind::lossless},
+                                   {"q4_0", "f32", Kind::lossless},
+                                   {"q2_k", "f32", Kind::lossless},
+                                   {"q4_0", "f16", Kind::lossy},
+                                   {"q4_0", "q8_0", Kind::lossy},
+                                   {"f32", "q8_0", Kind::lossy},
+                                   {"f16", "ternary", Kind::lossy},
+                                   {"ternary:tq1_0", "ternary:tq2_0", Kind::lossy},
+                                   {"f32", "q2_k", Kind::refused},
+                                   {"f16", "f8_e4m3", Kind::refused},
+                                   {"f32", "f64", Kind::refused}};
+  for (const Case& each : cases) {
+    CAPTURE(each.source);
+    CAPTURE(each.target);
+    CHECK(to_string(kind(each.source, each.target)) == to_string(each.kind));
   }
 }
 

@@ -42,6 +42,39 @@ class UnreadStorage {
   SharedStorage storage_;
 };
 
+/// Gives other sizes for rows than it stores.
+class LyingCodec final : public Codec {
+ public:
+  explicit LyingCodec(std::uint64_t extra) : extra_(extra) { info_.package = "lying"; }
+  const CodecInfo& info() const noexcept override { return info_; }
+  Support supports(const Weight& weight) const override { return old_.supports(weight); }
+  std::vector<Component> components(const Weight& weight) const override {
+    return old_.components(weight);
+  }
+  std::uint64_t row_bytes(std::size_t component, std::uint64_t columns) const override {
+    // Of whole rows, or only of parts of them.
+    const bool part = columns < kColumns;
+    return old_.row_bytes(component, columns) + (part == parts_ ? extra_ : 0);
+  }
+  std::uint64_t row_granule() const noexcept override { return old_.row_granule(); }
+  void encode(const Piece& piece, std::span<const float> values, const Analysis*,
+              std::span<const std::span<std::byte>> out, ValueReport& report) const override {
+    if (!parts_) old_.encode(piece, values, nullptr, out, report);
+  }
+  void decode(const Piece& piece, std::span<const std::span<const std::byte>> in,
+              std::span<float> out) const override {
+    if (!parts_) old_.decode(piece, in, out);
+  }
+
+  static constexpr std::uint64_t kColumns = 262'144;  // a row in several parts
+  bool parts_ = false;
+
+ private:
+  const Codec& old_ = builtin("q8_0");
+  CodecInfo info_ = old_.info();
+  std::uint64_t extra_;
+};
+
 Problem repack_problem(const SharedStorage& source, const StorageTarget& target) {
   return thrown_problem([&] { repack(source, target); });
 }
@@ -201,6 +234,26 @@ TEST_CASE("bytes that are not what the codec stores are refused") {
   CHECK(thrown_problem([] {
           encode_values({"w", Shape{3}, DType::f32}, std::vector<float>(3), {});
         }).code == ErrorCode::usage);
+}
+
+TEST_CASE("a codec that contradicts itself is found out") {
+  const SharedStorage f32 =
+      f32_of(test_values(2 * LyingCodec::kColumns, 1), Shape{2, LyingCodec::kColumns});
+  for (const bool parts : {false, true}) {
+    CAPTURE(parts);
+    LyingCodec more(34);
+    more.parts_ = parts;
+    CHECK(requantize_problem(f32, {&more}).code == ErrorCode::package);
+    // Storages that the codec is said to have made.
+    std::vector<std::vector<std::byte>> bytes{
+        std::vector<std::byte>(2 * LyingCodec::kColumns / 32 * 34)};
+    StorageParts stored;
+    stored.weight = f32->weight();
+    stored.codec = &more;
+    stored.components = {bytes[0]};
+    if (parts) continue;  // whole rows are read
+    CHECK(thrown_problem([&] { WeightStorage::of(stored)->decode(); }).code == ErrorCode::package);
+  }
 }
 
 TEST_CASE("calls that make no sense are refused") {

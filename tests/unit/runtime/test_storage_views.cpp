@@ -2,8 +2,11 @@
 
 #include <doctest/doctest.h>
 
+#include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "storage_samples.h"
@@ -14,10 +17,12 @@
 namespace synps::testing {
 namespace {
 
-/// A weight with a companion scale that is not multiplied in.
-void forge_scale(ArtifactLayout& layout) {
-  for (StoredWeight& weight : layout.index.weights)
-    if (weight.weight.path == "fp8") weight.scale = StoredScale{"fp8_scale", ScaleForm::row, false};
+/// Says of the weight `fp8` that it has this companion scale, which is not multiplied in.
+std::function<void(ArtifactLayout&)> with_scale(std::string path, ScaleForm form) {
+  return [path, form](ArtifactLayout& layout) {
+    for (StoredWeight& weight : layout.index.weights)
+      if (weight.weight.path == "fp8") weight.scale = StoredScale{path, form, false};
+  };
 }
 
 WeightToStore kept(std::string path, const Shape& shape, DType dtype,
@@ -124,27 +129,66 @@ TEST_CASE("damage is found when a conversion reads it, and not before") {
   CHECK(problem.file == path);
 }
 
-TEST_CASE("a scale that is not multiplied in is not dropped") {
+TEST_CASE("a scale is multiplied in where a weight is encoded anew, and stays where it is not") {
   TempDir dir;
   const std::string path = dir.file("m.synps");
-  const std::vector<std::byte> codes(16 * 32, std::byte{0x38});
-  WeightToStore scale = sample_weight(builtin("f32"), Shape{16}, 1);
+  const Shape shape{16, 64};
+  std::vector<std::byte> codes(shape.elements());
+  for (std::size_t i = 0; i < codes.size(); ++i) codes[i] = static_cast<std::byte>(i * 7 % 0x78);
+  WeightToStore scale = sample_weight(builtin("f32"), Shape{16, 1}, 1);
   scale.path = "fp8_scale";
-  build_artifact(path, {kept("fp8", Shape{16, 32}, DType::f8_e4m3, codes), scale}, {},
-                 builtin_registry(), forge_scale);
-  const SharedStorage storage = Artifact::open(path)["fp8"].storage();
+  for (std::size_t i = 0; i < 16; ++i) scale.values[i] = 0.25f + static_cast<float>(i);
+  const auto build = [&](std::string name, ScaleForm form) {
+    std::filesystem::remove(path);
+    build_artifact(path, {kept("fp8", shape, DType::f8_e4m3, codes), scale}, {}, builtin_registry(),
+                   with_scale(std::move(name), form));
+    return Artifact::open(path)["fp8"].storage();
+  };
+  const SharedStorage storage = build("fp8_scale", ScaleForm::row);
   REQUIRE(storage->scale());
-  for (const std::string_view target : {"f32", "f16", "q8_0"}) {
-    const Problem problem = thrown_problem([&] { requantize(storage, {&builtin(target)}); });
-    CHECK(problem.code == ErrorCode::usage);
-    CHECK(problem.what == "an encoding of a weight whose scale is not multiplied in");
-    CHECK(problem.found == "a scale a row, 'fp8_scale'");
+
+  std::vector<float> products = storage->decode();
+  for (std::size_t i = 0; i < products.size(); ++i) products[i] *= scale.values[i / 64];
+  for (const std::string_view name : {"f32", "f16", "q8_0", "ternary:absmean"}) {
+    CAPTURE(name);
+    const SharedStorage made = requantize(storage, {&builtin(name)});
+    WeightToStore wanted;
+    wanted.shape = shape;
+    wanted.codec = builtin(name).info().id();
+    wanted.values = products;
+    CHECK(bytes_of_storage(*made) == encode_weight(wanted, builtin_registry()));
+    CHECK(made->scale()->folded);
+    CHECK_NOTHROW(requantize(made, {&builtin("bf16")}));  // not twice
   }
-  CHECK(thrown_problem([&] { repack(storage, {&builtin("f16")}); }).code == ErrorCode::usage);
+  const Problem changes = thrown_problem([&] { repack(storage, {&builtin("f16")}); });
+  CHECK(changes.code == ErrorCode::policy);
+  CHECK(changes.found == "f8_e4m3 to f16, and its scale 'fp8_scale'");
   const SharedStorage squeezed =
       repack(storage, {.compress = CompressRequest{Compression::zstd, 1}});
   CHECK(squeezed->scale() == storage->scale());
   CHECK(same_bits(squeezed->decode(), storage->decode()));
+  CHECK(bytes_of_storage(
+            *requantize(squeezed, {.codec = &builtin("q8_0"), .compress = CompressRequest{}})) ==
+        bytes_of_storage(*requantize(storage, {&builtin("q8_0")})));
+
+  // What the index says need not be so.
+  struct Forged {
+    std::string scale;
+    ScaleForm form;
+  };
+  for (const Forged& each : {Forged{"gone", ScaleForm::row}, Forged{"fp8_scale", ScaleForm::tensor},
+                             Forged{"fp8", ScaleForm::row}}) {
+    CAPTURE(each.scale);
+    const SharedStorage forged = build(each.scale, each.form);
+    const Problem problem = thrown_problem([&] { requantize(forged, {&builtin("q8_0")}); });
+    CHECK(problem.code == ErrorCode::usage);
+    CHECK(problem.what == "the scale of a weight, to be multiplied in, is not at hand");
+  }
+  scale.values[3] = 0;
+  const SharedStorage zero = build("fp8_scale", ScaleForm::row);
+  const Problem problem = thrown_problem([&] { requantize(zero, {&builtin("q8_0")}); });
+  CHECK(problem.code == ErrorCode::checkpoint);
+  CHECK(problem.found == "0 at element 3 [3, 0]");
 }
 
 }  // namespace synps::testing
