@@ -85,8 +85,12 @@ bool PairComparer::same_bytes(const ComparedTensor& a, const ComparedTensor& b) 
   if (a.scale) {
     if (a.scale->form != b.scale->form || !same_encoding(*a.scale->tensor, *b.scale->tensor))
       return false;
-    const ComparedTensor scale_a{a.checkpoint, a.scale->tensor, nullptr, std::nullopt};
-    const ComparedTensor scale_b{b.checkpoint, b.scale->tensor, nullptr, std::nullopt};
+    const auto scale_of = [](const ComparedTensor& of) {
+      return ComparedTensor{of.checkpoint, of.scale->tensor, nullptr, std::nullopt,
+                            of.scale->codec};
+    };
+    const ComparedTensor scale_a = scale_of(a);
+    const ComparedTensor scale_b = scale_of(b);
     if (comparer_.compare_bytes(scale_a, scale_b)) return false;
   }
   return !comparer_.compare_bytes(a, b);
