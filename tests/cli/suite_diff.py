@@ -378,6 +378,11 @@ class Reports(Diff):
                 "--max-shard-size", "50KB", "--report", "s.html")
         weights = self.verified("set.synps.index.json", "tiny.safetensors").values()
         self.check_worst(self.page("s.html"), weights)
+        self.ok("pack", "tiny.gguf", "-p", "gguf_out.toml", "-o", "parts.gguf",
+                "--max-shard-size", "12KB", "--report", "p.html")
+        (first,) = [name for name in self.new_names() if name.startswith("parts-00001-of-")]
+        self.check_worst(self.page("p.html"), self.verified(first, "tiny.gguf").values())
+        self.assertIn("parts.gguf against tiny.gguf", self.page("p.html").titles)
 
     def test_bytes_depend_on_files_alone(self):
         self.pack()
