@@ -5,6 +5,7 @@
 #include "pack_buffers.h"
 #include "pack_frames.h"
 #include "pieces.h"
+#include "planner.h"
 #include "synps/checked.h"
 #include "synps/memory.h"
 
@@ -30,6 +31,8 @@ std::uint64_t planning_bytes(const Plan& plan) noexcept {
   constexpr std::uint64_t kWeight =
       sizeof(WeightFacts) + sizeof(WeightResolution) + 2 * kAllocation;
   std::uint64_t bytes = plan.weights.size() * kWeight;
+  for (const PlannedWeight& planned : plan.weights)
+    if (planned.source != nullptr) bytes += sizeof(GivenWeight);
   for (const StoredWeight& stored : plan.layout.index.weights) {
     bytes += heap_bytes(stored.weight.path) + heap_bytes(stored.weight.shape);
     // A scale has facts too, which name its weight.

@@ -131,7 +131,9 @@ PackBuffers pack_buffers(const Plan& plan) {
     std::uint64_t& encoder = encoders[planned.codec];
     encoder = std::max(encoder, planned.codec->encoder_bytes(stored.weight.shape.columns()));
     const std::uint64_t columns = stored.weight.shape.columns();
-    if (planned.codec->row_granule() != 0 || columns <= longest) continue;
+    const bool reads_rows = planned.source != nullptr && planned.source_codec->row_granule() == 0;
+    const bool whole_rows = reads_rows || planned.codec->row_granule() == 0;
+    if (!whole_rows || columns <= longest) continue;
     longest = columns;
     all.long_rows_in = stored.weight.path;
   }
