@@ -31,7 +31,8 @@ struct PackingOptions {
   bool json = false;
 };
 
-/// `-o`, `--force`, `--dry-run`, `--trace`, `--report`, `--allow-overflow` and what is about how to work.
+/// `-o`, `--force`, `--dry-run`, `--trace`, `--report`, `--allow-overflow` and what is about how to
+/// work.
 void add_packing_options(CLI::App& command, PackingOptions& options);
 
 /// A command that writes an artifact by a plan.

@@ -44,8 +44,8 @@ std::vector<Problem> report_packing(const Packing& packing, const Plan& plan, bo
   ProgressBar bar("comparing", quiet);
   if (packing.source.artifact() != nullptr) {
     const Checkpoint output = Checkpoint::open_artifact(written, packing.codecs);
-    const DiffReport report = diff(packing.source, output, packing.codecs,
-                                   how_to_compare<DiffOptions>(options, bar));
+    const DiffReport report =
+        diff(packing.source, output, packing.codecs, how_to_compare<DiffOptions>(options, bar));
     ErrorReport errors = report_of(report, packing.source, output);
     errors.subject.path = options.output;
     write_report(report_file(packing, plan), errors);

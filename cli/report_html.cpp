@@ -79,6 +79,7 @@ class Page {
   void add_worst();
   void add_remarks();
   void add_words();
+  std::string counts_text() const;
   std::string bits_of(std::uint64_t bytes, std::uint64_t elements) const;
   std::string swatch(const std::string& codec) const {
     return fmt::format("<span class=\"swatch s{}\"></span>", colours_.at(codec));
@@ -127,13 +128,20 @@ void Page::add_head() {
       subject, reference, kReportStyle);
   out_ += "<p class=\"eyebrow\">synps · error of weights</p>\n";
   out_ += fmt::format("<h1>{} <span>against</span> {}</h1>\n", subject, reference);
-  const std::size_t weights = report_.weights.size();
-  out_ += fmt::format("<p class=\"lede\">{} compared: ", counted(weights, "weight"));
-  if (equal_ == weights)
-    out_ += "all equal in value.";
-  else
-    out_ += fmt::format("{} equal in value, {} not.", grouped(equal_), grouped(weights - equal_));
+  out_ += "<p class=\"lede\">" + counts_text();
+  // Told in full below.
+  for (const ReportRemark& remark : report_.remarks)
+    out_ += fmt::format(" {}: {}.", html_text(remark.title), grouped(remark.lines.size()));
   out_ += "</p>\n";
+}
+
+std::string Page::counts_text() const {
+  const std::size_t weights = report_.weights.size();
+  if (weights == 0) return "No weight was compared.";
+  std::string out = counted(weights, "weight") + " compared: ";
+  if (equal_ == weights) return out + "all equal in value.";
+  return out +
+         fmt::format("{} equal in value, {} not.", grouped(equal_), grouped(weights - equal_));
 }
 
 std::string Page::bits_of(std::uint64_t bytes, std::uint64_t elements) const {

@@ -72,6 +72,9 @@ class Suggester {
       : a_(a), codecs_(codecs), facts_(weight_facts(a)) {
     for (const WeightDiff& weight : report.weights)
       if (weight.a != nullptr) diffs_.push_back(&weight);
+    for (const WeightDiff& weight : report.weights)
+      if (weight.status == DiffStatus::value && weight.a->encoding == weight.b->encoding)
+        ++out_.same_encoding;
     out_.only_in_a = report.count(DiffStatus::only_in_a);
     out_.only_in_b = report.count(DiffStatus::only_in_b);
   }

@@ -28,6 +28,7 @@ struct SuggestedPolicy {
   std::vector<std::string> packages;        ///< codec packages that formats are from
   std::size_t only_in_a = 0;
   std::size_t only_in_b = 0;
+  std::size_t same_encoding = 0;  ///< differ in value, and are stored in the same encoding
 };
 
 /// The number of weights that `--suggest-policy` names. Throws Error(usage).

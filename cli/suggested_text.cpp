@@ -40,6 +40,8 @@ std::string head(const SuggestedPolicy& policy, const std::string& a, const std:
   };
   note(policy.only_in_a, "that the latter lacks: no policy takes weights away, and they are kept.");
   note(policy.only_in_b, "that the former lacks: no policy adds weights.");
+  note(policy.same_encoding,
+       "of other values in the same encoding: no policy makes the ones of the others.");
   for (const std::string& package : policy.packages)
     out += "#\n" + comment(fmt::format("Needs the codec package {}: --package {}=PATH.",
                                        shown(package), shown(package)));

@@ -37,8 +37,9 @@ std::string steps(const ReportedWeight& weight) {
   const StoredWeight& stored = *weight.stored;
   const std::string codec = short_codec(stored.codec.id());
   if (!weight.from.empty())
-    return short_codec(weight.from) == codec ? codec + " kept as stored"
-                                             : short_codec(weight.from) + " -> " + codec;
+    return stored.codec.is_keep() || short_codec(weight.from) == codec
+               ? short_codec(weight.from) + " kept as stored"
+               : short_codec(weight.from) + " -> " + codec;
   if (stored.form.encoding.kind == Encoding::Kind::keep_as_stored)
     return short_codec(stored.source) + " kept as stored";
   std::string text = short_codec(stored.source);

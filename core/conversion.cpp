@@ -50,10 +50,10 @@ Problem cannot_encode(const CodecInfo& codec) {
 
 Problem would_round(const CodecInfo& source, const CodecInfo& target) {
   return {.code = ErrorCode::policy,
-          .what = "a conversion that may change values",
+          .what = "repack never changes a value",
           .found = fmt::format("{} to {}", CodecRegistry::short_name(source),
                                CodecRegistry::short_name(target)),
-          .hint = "requantize does it; repack never changes a value"};
+          .hint = "requantize does it"};
 }
 
 }  // namespace synps

@@ -5,6 +5,7 @@
 
 #include "pieces.h"
 #include "synps/checked.h"
+#include "synps/error.h"
 
 namespace synps {
 namespace {
@@ -57,11 +58,16 @@ std::span<const std::byte> SourceComparer::Side::read_bytes(const ComparedTensor
                                                             std::uint64_t size) {
   const std::span<std::byte> out = reader.buffer().take(size);
   const StoredWeight* const stored = from.tensor->stored;
-  if (stored != nullptr && stored->components[component].order != Order::rows1)
-    reader.tensors().read_rows1(*from.checkpoint, *from.tensor, *from.codec, component, offset,
-                                out);
-  else
+  if (stored == nullptr || stored->components[component].order == Order::rows1) {
     reader.tensors().read(*from.checkpoint, *from.tensor, component, offset, out);
+    return out;
+  }
+  if (from.layout == nullptr)
+    throw Error({.code = ErrorCode::artifact,
+                 .file = from.checkpoint->file_of(*from.tensor).path(),
+                 .what = "bytes in an order of blocks, and no codec has such blocks",
+                 .field = from.tensor->weight.path});
+  reader.tensors().read_rows1(*from.checkpoint, *from.tensor, *from.layout, component, offset, out);
   return out;
 }
 

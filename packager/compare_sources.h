@@ -21,6 +21,7 @@ struct ComparedTensor {
   const SourceTensor* tensor = nullptr;
   const Codec* codec = nullptr;        ///< null: only its bytes can be compared
   std::optional<FoldedScale> scale{};  ///< that its values are multiplied by
+  const Codec* layout = nullptr;       ///< whose blocks an artifact has, decoded or not
 };
 
 /// Compares tensors of two sources of weights, through buffers that it keeps. For one thread.

@@ -17,6 +17,9 @@
 namespace synps {
 namespace {
 
+/// Of what a program makes of a weight's result, to show it: rows of tables, a report's, or JSON.
+constexpr std::uint64_t kShownBytes = 768;
+
 /// Whether two tensors are the same when their bytes are, scales apart.
 bool same_encoding(const SourceTensor& a, const SourceTensor& b) noexcept {
   return a.encoding == b.encoding && component_sizes(a) == component_sizes(b);
@@ -82,8 +85,12 @@ bool PairComparer::same_bytes(const ComparedTensor& a, const ComparedTensor& b) 
   if (a.scale) {
     if (a.scale->form != b.scale->form || !same_encoding(*a.scale->tensor, *b.scale->tensor))
       return false;
-    const ComparedTensor scale_a{a.checkpoint, a.scale->tensor, nullptr, std::nullopt};
-    const ComparedTensor scale_b{b.checkpoint, b.scale->tensor, nullptr, std::nullopt};
+    const auto scale_of = [](const ComparedTensor& of) {
+      return ComparedTensor{of.checkpoint, of.scale->tensor, nullptr, std::nullopt,
+                            of.scale->codec};
+    };
+    const ComparedTensor scale_a = scale_of(a);
+    const ComparedTensor scale_b = scale_of(b);
     if (comparer_.compare_bytes(scale_a, scale_b)) return false;
   }
   return !comparer_.compare_bytes(a, b);
@@ -123,7 +130,10 @@ MemoryNeed memory_need(const DiffSide& a, const DiffSide& b, const std::vector<D
     }
   CompareNeed buffers;
   for (const DiffPair& pair : pairs) {
-    index += sizeof pair + sizeof(WeightDiff);
+    const DiffSide& side = pair.a ? a : b;
+    const std::size_t tensor = pair.a ? *pair.a : *pair.b;
+    index += sizeof pair + sizeof(WeightDiff) + kShownBytes +
+             4 * heap_bytes(side.checkpoint().tensors()[tensor].weight.path);
     if (pair.a && pair.b) buffers.add(a.compared(*pair.a), b.compared(*pair.b));
   }
   std::uint64_t most = buffers.bytes();

@@ -27,20 +27,20 @@ const SourceTensor* DiffSide::find(std::string_view path) const noexcept {
 ComparedTensor DiffSide::compared(std::size_t tensor, std::string* reason) const {
   const SourceTensor& source = checkpoint_.tensors()[tensor];
   const WeightFacts& facts = facts_[tensor];
+  const Codec* const codec = source_codec(codecs_, facts);
   const auto by_bytes = [&](std::string why) {
     if (reason != nullptr) *reason = std::move(why);
-    return ComparedTensor{&checkpoint_, &source, nullptr, std::nullopt};
+    return ComparedTensor{&checkpoint_, &source, nullptr, std::nullopt, codec};
   };
   if (facts.only_kept)
     return by_bytes(facts.packed_as.empty()
                         ? std::string("what it is to be multiplied by is not clear")
                         : fmt::format("it is a part of a {} module, which nothing here decodes",
                                       facts.packed_as));
-  const Codec* const codec = source_codec(codecs_, facts);
   if (codec == nullptr) return by_bytes("nothing here decodes " + source.encoding);
   auto scale = folded_scale(checkpoint_, source, codecs_);
   if (source.scale && !scale) return by_bytes("nothing here decodes its scale");
-  return {&checkpoint_, &source, codec, scale};
+  return {&checkpoint_, &source, codec, scale, codec};
 }
 
 std::vector<DiffPair> pair_paths(const DiffSide& a, const DiffSide& b) {

@@ -211,7 +211,8 @@ void Reencoder::check_selection() {
                     .field = request_.only->text()};
     std::vector<std::string_view> paths;
     for (const SourceTensor& tensor : artifact_.tensors()) paths.push_back(tensor.weight.path);
-    if (selected_ == 0) problem.hint = hint_for_unmatched(*request_.only, paths);
+    if (selected_ == 0)
+      problem.hint = hint_for_unmatched(*request_.only, paths, "`synps inspect` lists the paths");
     throw Error(std::move(problem));
   }
   if (!request_.order || reordered_ != 0 || artifact_.tensors().empty()) return;

@@ -30,10 +30,7 @@ void WeightProblems::move_to(std::vector<Problem>& problems) {
 
 Problem would_change(const CodecInfo& source, const CodecInfo& target, bool folds_scale) {
   Problem problem = would_round(source, target);
-  problem.what = "repack never changes a value";
-  problem.found =
-      fmt::format("{}{} to {}", source.id(), folds_scale ? " with its scale" : "", target.id());
-  problem.hint = "`synps requantize` does it";
+  if (folds_scale) problem.found += ", and multiply by its scale";
   return problem;
 }
 

@@ -170,7 +170,7 @@ void report_unmatched(const PolicyGroup& group, const std::vector<WeightFacts>& 
   std::vector<std::string_view> paths;
   for (const WeightFacts& facts : weights) paths.push_back(facts.weight.path);
   Problem problem{.what = "the group matches no weight", .field = field_of(group)};
-  problem.hint = hint_for_unmatched(group.paths, paths);
+  problem.hint = hint_for_unmatched(group.paths, paths, kOptionalHint);
   if (problem.hint.empty()) problem.hint = "set `optional = true` where that is meant";
   problems.add(group.paths_place, std::move(problem));
 }

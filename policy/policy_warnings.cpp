@@ -266,7 +266,7 @@ void warn_of_remote_values(const PolicyDocument& document, const std::vector<Wei
     if (!above || covers_a_weight(*above) || budget.left() == 0) continue;
     Problem problem{.what = "no weight is near the values that this policy is for",
                     .field = field_of(entry)};
-    problem.hint = hint_for_unmatched(*above, paths);
+    problem.hint = hint_for_unmatched(*above, paths, kOptionalHint);
     if (problem.hint.empty()) problem.hint = "set `optional = true` where that is meant";
     warnings.add(entry.place, std::move(problem));
   }

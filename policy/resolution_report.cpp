@@ -92,7 +92,8 @@ void ResolutionReport::add_unmatched(const std::vector<PolicyEntry>& entries,
     if (matched[i] || entry.optional || entry.is_inherited() || !speaks_of_weights(entry)) continue;
     Problem problem{.what = "the pattern matches no weight"};
     problem.field = fmt::format("policies.{}", toml_key_for_display(entry.pattern.text()));
-    if (hints++ < kMaxUnmatchedHints) problem.hint = hint_for_unmatched(entry.pattern, paths);
+    if (hints++ < kMaxUnmatchedHints)
+      problem.hint = hint_for_unmatched(entry.pattern, paths, kOptionalHint);
     if (problem.hint.empty()) problem.hint = "set `optional = true` where that is meant";
     problems.add(entry.place, std::move(problem));
   }

@@ -84,7 +84,8 @@ bool any_depth_only(std::string_view pattern) {
 
 }  // namespace
 
-std::string hint_for_unmatched(const PathPattern& pattern, const Paths& paths) {
+std::string hint_for_unmatched(const PathPattern& pattern, const Paths& paths,
+                               std::string_view otherwise) {
   if (paths.empty()) return {};
   const auto suggest = [](const std::string& text, std::string_view example) {
     return fmt::format("did you mean {}? It covers {}", toml_key_for_display(text), quote(example));
@@ -95,7 +96,7 @@ std::string hint_for_unmatched(const PathPattern& pattern, const Paths& paths) {
   const Paths deeper = covered(anywhere, paths);
   if (!deeper.empty()) return suggest(anywhere, deeper.front());
   // Every path follows a `**`, and none of them is near.
-  if (any_depth_only(correction.pattern)) return "set `optional = true` where that is meant";
+  if (any_depth_only(correction.pattern)) return std::string(otherwise);
   if (correction.pattern.empty()) return fmt::format("paths look like {}", quote(paths.front()));
   return fmt::format("the nearest path is {}", quote(correction.paths.front()));
 }

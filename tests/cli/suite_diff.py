@@ -298,6 +298,14 @@ class SuggestedPolicies(Diff):
         self.fails(2, "diff", "a.safetensors", "b.safetensors", "--suggest-policy", "0",
                    says="1 weight of another shape")
 
+    def test_what_no_policy_can_do_is_told(self):
+        self.write("a.safetensors", ("v", "F32", [1], [1]), ("w", "F32", [2], [1, 2]))
+        self.write("b.safetensors", ("w", "F32", [2], [1, 3]), ("x", "F32", [1], [1]))
+        policy = self.suggest("a.safetensors", "b.safetensors", 0)
+        for told in ("1 weight that the latter lacks", "1 weight that the former lacks",
+                     "1 weight of other values in the same encoding"):
+            self.assertIn(told, policy)
+
     def test_hostile_names(self):
         names = ['a"]\n[x', "b.*.{0..3}", "b.c.0", "", "\u202e.w", "b", "b.c"]
         self.write("a.safetensors", *((n, "F32", [32], fixtures.values(32, i))
@@ -370,6 +378,11 @@ class Reports(Diff):
                 "--max-shard-size", "50KB", "--report", "s.html")
         weights = self.verified("set.synps.index.json", "tiny.safetensors").values()
         self.check_worst(self.page("s.html"), weights)
+        self.ok("pack", "tiny.gguf", "-p", "gguf_out.toml", "-o", "parts.gguf",
+                "--max-shard-size", "12KB", "--report", "p.html")
+        (first,) = [name for name in self.new_names() if name.startswith("parts-00001-of-")]
+        self.check_worst(self.page("p.html"), self.verified(first, "tiny.gguf").values())
+        self.assertIn("parts.gguf against tiny.gguf", self.page("p.html").titles)
 
     def test_bytes_depend_on_files_alone(self):
         self.pack()
@@ -451,3 +464,10 @@ class Reports(Diff):
         self.page("r.html")
         self.assertRegex(self.read("r.html").decode(), r"Problems: \d")
         self.assertTrue(re.search("q_proj", self.read("r.html").decode()))
+        with open(self.path("tiny.synps"), "r+b") as out:
+            out.truncate(5000)
+        result = self.synps("verify", "tiny.synps", "--against", "tiny.safetensors", "--report",
+                            "r.html", "--force")
+        self.assertEqual(result.code, 5)
+        self.page("r.html")
+        self.assertIn("No weight was compared. Problems: 1.", self.read("r.html").decode())

@@ -112,7 +112,9 @@ class Policy(unittest.TestCase):
         self.assertEqual(len(documented), len(set(documented)), "a message stands twice")
         missing = {message: where for message, where in made.items() if message not in documented}
         self.assertEqual(missing, {}, "docs/policy.md lacks them")
-        self.assertEqual(set(documented) - set(made), set(), "nothing says these")
+        # Some are said elsewhere, too, and made there.
+        shared = messages_of(read(os.path.join(ROOT, "core", "conversion.cpp")))
+        self.assertEqual(set(documented) - set(made) - shared, set(), "nothing says these")
 
     def test_extraction(self):
         self.assertEqual(

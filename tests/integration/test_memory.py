@@ -148,6 +148,10 @@ class Memory(unittest.TestCase):
             ["verify", self.artifact],
             ["verify", self.artifact, "--against", self.source, "--all", "--json"],
             ["unpack", self.artifact, "-o", plain],
+            ["diff", self.source, self.artifact, "--all", "--json"],
+            ["diff", self.artifact, self.artifact, "--all"],
+            ["diff", self.source, self.source, "--all"],
+            ["diff", self.source, self.source, "--json"],
         ):
             done = synps(*arguments, "--max-memory", "1MiB", "-j2", expect=6)
             least = int(re.search(r"at least (\d+) bytes", done.stderr)[1])

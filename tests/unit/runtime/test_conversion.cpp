@@ -177,8 +177,7 @@ TEST_CASE("a refusal says what and why in the words of pack") {
         "codec is for reading only: found 'q2_k', want a codec that encodes");
   const Problem rounds = would_round(codec("f16").info(), codec("ternary:tq2_0").info());
   CHECK(to_string(rounds) ==
-        "a conversion that may change values: found f16 to ternary:tq2_0; requantize does it; "
-        "repack never changes a value");
+        "repack never changes a value: found f16 to ternary:tq2_0; requantize does it");
 }
 
 }  // namespace synps

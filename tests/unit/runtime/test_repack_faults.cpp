@@ -97,13 +97,12 @@ TEST_CASE("repack refuses what may round, unread, and names requantize") {
     CAPTURE(target->info().id());
     const Problem problem = repack_problem(f32.get(), {.codec = target});
     CHECK(problem.code == ErrorCode::policy);
-    CHECK(problem.what == "a conversion that may change values: 'model.w'");
+    CHECK(problem.what == "repack never changes a value: 'model.w'");
     CHECK(problem.hint.find("requantize") != std::string::npos);
   }
   const UnreadStorage f16("f16", Shape{16, 256});
   CHECK(to_string(repack_problem(f16.get(), {&builtin("bf16")})) ==
-        "a conversion that may change values: 'model.w': found f16 to bf16; requantize does it; "
-        "repack never changes a value");
+        "repack never changes a value: 'model.w': found f16 to bf16; requantize does it");
   CHECK(repack_problem(UnreadStorage("f64", Shape{4}, "local", DType::f64).get(), {&builtin("f32")})
             .found == "f64 to f32");
 }
