@@ -42,6 +42,10 @@ void take_worst(ErrorFigures& row, const ErrorFigures& each) {
   row.snr_db = std::isinf(ratio) ? std::nullopt : std::optional(ratio);
 }
 
+std::string relative_text(const ErrorFigures& figures) {
+  return figures.relative_error ? brief_number(*figures.relative_error) : "-";
+}
+
 ErrorRow row_of(const std::vector<ErrorItem>& items, std::string pattern,
                 std::vector<std::size_t> members) {
   ErrorRow row;
@@ -97,13 +101,15 @@ std::string error_table(const std::vector<ErrorRow>& rows, const std::vector<std
   std::vector<Table::Column> columns{{"WEIGHT", left}};
   if (!all) columns.push_back({"COUNT", right});
   for (const std::string& title : titles) columns.push_back({title, left});
-  columns.insert(columns.end(), {{"SNR DB", right}, {"RMSE", right}, {"MAX ABS ERROR", right}});
+  columns.insert(columns.end(),
+                 {{"SNR DB", right}, {"RELATIVE", right}, {"MEAN ABS", right}, {"MAX ABS", right}});
   Table table(std::move(columns));
   for (const ErrorRow& row : rows) {
     std::vector<std::string> cells{escape_for_display(row.pattern)};
     if (!all) cells.push_back(grouped(row.members.size()));
     cells.insert(cells.end(), row.cells.begin(), row.cells.end());
-    cells.insert(cells.end(), {snr_text(row.figures), brief_number(row.figures.rmse),
+    cells.insert(cells.end(), {snr_text(row.figures), relative_text(row.figures),
+                               brief_number(row.figures.mean_abs_error),
                                brief_number(row.figures.max_abs_error)});
     table.add(std::move(cells));
   }
