@@ -200,7 +200,8 @@ void Page::add_facts() {
 
 void Page::add_sides() {
   out_ +=
-      "<h2>What was compared</h2>\n<div class=\"wide\"><table>\n<thead><tr><th>side</th>"
+      "<h2>What was compared</h2>\n<div class=\"wide\"><table "
+      "id=\"sides\">\n<thead><tr><th>side</th>"
       "<th class=\"l\">file</th><th class=\"l\">kind</th><th>weights</th><th>elements</th>"
       "<th>bytes of weights</th><th>bits per weight</th><th>bytes of files</th></tr></thead>\n"
       "<tbody>\n";
@@ -250,7 +251,8 @@ void Page::add_plot() {
 void Page::add_codecs() {
   if (codecs_.empty()) return;
   out_ +=
-      "<h2>Bytes by codec</h2>\n<div class=\"wide\"><table>\n<thead><tr><th>codec</th>"
+      "<h2>Bytes by codec</h2>\n<div class=\"wide\"><table "
+      "id=\"codecs\">\n<thead><tr><th>codec</th>"
       "<th class=\"l\"></th><th>share</th><th>bytes</th><th>weights</th><th>equal</th>"
       "<th>bits per weight</th><th>worst SNR, dB</th></tr></thead>\n<tbody>\n";
   std::uint64_t all = 0;
@@ -280,7 +282,7 @@ void Page::add_patterns() {
   out_ +=
       "<h2>By pattern</h2>\n<p class=\"note\">Weights that differ in numbers only share a row, "
       "which has the worst of them in each column. The worst row is the first.</p>\n"
-      "<div class=\"wide\"><table>\n<thead><tr><th>weights</th><th>count</th>"
+      "<div class=\"wide\"><table id=\"patterns\">\n<thead><tr><th>weights</th><th>count</th>"
       "<th class=\"l\">from</th><th class=\"l\">to</th><th>SNR, dB</th><th>relative error</th>"
       "<th>RMSE</th><th>max abs error</th></tr></thead>\n<tbody>\n";
   for (std::size_t i = 0; i < rows.size() && i < kPatternRows; ++i) {
