@@ -97,8 +97,10 @@ auto Reencoder::as_it_is(const StoredWeight& stored) const -> Wanted {
   resolution.scheme = stored.scheme;
   resolution.dtype = stored.compute;
   resolution.form = stored.asked;
-  // A codec may be compressed though nobody now says so; that stays, too.
-  if (const Compression method = compression_of(stored); method != resolution.form.compress.method)
+  // What is compressed stays so, whatever an odd index says that was asked; nothing is there to
+  // compress of a weight without elements.
+  const Compression method = compression_of(stored);
+  if (stored.weight.shape.elements() != 0 && method != resolution.form.compress.method)
     resolution.form.compress = {method, method == Compression::none ? 0 : kDefaultZstdLevel};
   resolution.device = stored.device;
   wanted.given = {stored.decisions, stored.form};
