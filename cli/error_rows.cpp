@@ -26,7 +26,7 @@ double comparable(double error) noexcept {
 
 /// Infinity without an error, -infinity for an error without a ratio.
 double ratio_of(const ErrorFigures& figures) noexcept {
-  const double without = figures.max_abs_error == 0 ? kInfinity : -kInfinity;
+  const double without = is_error(figures) ? -kInfinity : kInfinity;
   return -comparable(-figures.snr_db.value_or(without));
 }
 
@@ -43,7 +43,7 @@ void take_worst(ErrorFigures& row, const ErrorFigures& each) {
 }
 
 std::string relative_text(const ErrorFigures& figures) {
-  return figures.relative_error ? brief_number(*figures.relative_error) : "-";
+  return figures.relative_error ? brief_number(*figures.relative_error) : "inf";
 }
 
 ErrorRow row_of(const std::vector<ErrorItem>& items, std::string pattern,
@@ -58,6 +58,10 @@ ErrorRow row_of(const std::vector<ErrorItem>& items, std::string pattern,
 }
 
 }  // namespace
+
+bool is_error(const ErrorFigures& figures) noexcept {
+  return figures.max_abs_error != 0;
+}
 
 bool worse(const ErrorFigures& a, const ErrorFigures& b) noexcept {
   return std::pair(ratio_of(a), -comparable(a.rmse)) < std::pair(ratio_of(b), -comparable(b.rmse));
@@ -117,7 +121,8 @@ std::string error_table(const std::vector<ErrorRow>& rows, const std::vector<std
 }
 
 std::string snr_text(const ErrorFigures& figures) {
-  return figures.snr_db ? fmt::format("{:.2f}", *figures.snr_db) : "-";
+  if (figures.snr_db) return fmt::format("{:.2f}", *figures.snr_db);
+  return is_error(figures) ? "-inf" : "equal";
 }
 
 void write_figures(JsonWriter& json, const ErrorFigures* figures) {
