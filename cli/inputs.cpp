@@ -245,11 +245,17 @@ FileIdentity identity_of(const std::string& path) {
   return status_of(path).identity;
 }
 
-std::vector<FileIdentity> files_of(const std::string& path) {
+std::optional<std::vector<FileIdentity>> files_of(const std::string& path) {
+  status_of(path);
   try {
-    return is_artifact(path) ? ArtifactSet(path).inputs() : Checkpoint::open(path).inputs();
+    return ArtifactSet(path).inputs();
   } catch (const Error&) {
-    return {identity_of(path)};
+    // May be a GGUF checkpoint.
+  }
+  try {
+    return Checkpoint::open(path).inputs();
+  } catch (const Error&) {
+    return std::nullopt;
   }
 }
 

@@ -83,8 +83,9 @@ void log_warnings(const Plan& plan);
 /// Which file `path` is, links followed. Throws Error(io).
 FileIdentity identity_of(const std::string& path);
 
-/// All files of a checkpoint or an artifact, as far as it can be opened.
-std::vector<FileIdentity> files_of(const std::string& path);
+/// All files of an artifact or a checkpoint; nothing where it opens as neither, for then nobody
+/// knows which files belong to it. Throws Error(io).
+std::optional<std::vector<FileIdentity>> files_of(const std::string& path);
 
 /// The shared objects of a registry's codec packages: inputs that no output may replace.
 std::vector<FileIdentity> package_files(const CodecRegistry& codecs);

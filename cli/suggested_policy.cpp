@@ -75,13 +75,14 @@ class Suggester {
     for (const WeightDiff& weight : report.weights)
       if (weight.status == DiffStatus::value && weight.a->encoding == weight.b->encoding)
         ++out_.same_encoding;
+    out_.of_artifact = a.artifact() != nullptr;
     out_.only_in_a = report.count(DiffStatus::only_in_a);
     out_.only_in_b = report.count(DiffStatus::only_in_b);
   }
 
   SuggestedPolicy suggest(std::vector<const WeightDiff*> worst);
-  /// What the policy is to make of each weight, by its number in A; "" where none is needed.
-  const std::vector<std::string>& formats() const noexcept { return formats_; }
+  /// What the policy is to make of each weight, by its number in A.
+  const std::vector<SuggestedScheme>& schemes() const noexcept { return schemes_; }
   const std::vector<WeightFacts>& facts() const noexcept { return facts_; }
 
  private:
@@ -98,10 +99,14 @@ class Suggester {
   const CodecRegistry& codecs_;
   std::vector<WeightFacts> facts_;        ///< by tensor of A
   std::vector<const WeightDiff*> diffs_;  ///< of A's weights
-  std::vector<std::string> formats_;      ///< by tensor of A
+  std::vector<SuggestedScheme> schemes_;  ///< by tensor of A
   std::vector<bool> stays_;               ///< by tensor of A: among the worst
   SuggestedPolicy out_;
 };
+
+bool is_volatile(const SourceTensor& tensor) {
+  return tensor.stored != nullptr && tensor.stored->scheme && tensor.stored->scheme->is_volatile;
+}
 
 /// How B stores a weight of A, in a policy's words.
 std::string Suggester::format_of(const WeightDiff& weight) const {
@@ -118,47 +123,49 @@ std::string Suggester::format_of(const WeightDiff& weight) const {
 }
 
 void Suggester::choose_formats() {
-  formats_.assign(facts_.size(), {});
+  schemes_.assign(facts_.size(), {});
   for (const WeightDiff* weight : diffs_) {
     const WeightFacts& facts = facts_[number(*weight)];
     const bool empty = facts.weight.shape.elements() == 0;
     if (facts.only_kept || (facts.needs_scheme() && !empty))
-      formats_[number(*weight)] = format_of(*weight);
+      schemes_[number(*weight)] = {format_of(*weight), is_volatile(*weight->a)};
   }
 }
 
-/// The commonest format; of several the one with the most elements, then the first by name.
+/// The commonest scheme; of several the one with the most elements, then the first by name.
 void Suggester::choose_root() {
-  std::map<std::string, std::pair<std::size_t, std::uint64_t>> counts;
-  for (std::size_t i = 0; i < formats_.size(); ++i) {
-    if (formats_[i].empty()) continue;
-    auto& count = counts[formats_[i]];
+  std::map<SuggestedScheme, std::pair<std::size_t, std::uint64_t>> counts;
+  for (std::size_t i = 0; i < schemes_.size(); ++i) {
+    if (schemes_[i].format.empty()) continue;
+    auto& count = counts[schemes_[i]];
     ++count.first;
     count.second += facts_[i].weight.shape.elements();
   }
-  out_.root_format = kKeep;
+  out_.root = {kKeep};
   std::pair<std::size_t, std::uint64_t> most{0, 0};
-  for (const auto& [format, count] : counts) {
+  for (const auto& [scheme, count] : counts) {
     if (count <= most) continue;
     most = count;
-    out_.root_format = format;
+    out_.root = scheme;
   }
-  for (std::size_t i = 0; i < formats_.size(); ++i)
-    out_.root_weights += formats_[i] == out_.root_format && !stays_[i] ? 1 : 0;
+  for (std::size_t i = 0; i < schemes_.size(); ++i)
+    out_.root_weights += schemes_[i] == out_.root && !stays_[i] ? 1 : 0;
 }
 
 /// A weight that stays is grouped as what it would have become, for its own policy is narrower;
 /// but where that policy covers others below it, these need policies of their own.
 void Suggester::add_groups() {
   std::set<std::string_view> paths;
-  for (std::size_t i = 0; i < formats_.size(); ++i)
-    if (!formats_[i].empty()) paths.insert(facts_[i].weight.path);
+  for (std::size_t i = 0; i < schemes_.size(); ++i)
+    if (!schemes_[i].format.empty()) paths.insert(facts_[i].weight.path);
   std::vector<GroupItem> items;
   std::vector<std::size_t> weight_of;
-  for (std::size_t i = 0; i < formats_.size(); ++i) {
-    if (formats_[i].empty()) continue;
+  for (std::size_t i = 0; i < schemes_.size(); ++i) {
+    const SuggestedScheme& scheme = schemes_[i];
+    if (scheme.format.empty()) continue;
     const std::string& path = facts_[i].weight.path;
-    std::string key = formats_[i] == out_.root_format ? std::string() : formats_[i];
+    std::string key;
+    if (scheme != out_.root) key = scheme.format + (scheme.is_volatile ? " volatile" : "");
     if (stays_[i] && has_below(paths, path)) key = fmt::format("stays {}", i);
     items.push_back({path, std::move(key)});
     weight_of.push_back(i);
@@ -167,25 +174,27 @@ void Suggester::add_groups() {
     std::size_t changed = 0;
     for (const std::size_t member : group.members) changed += stays_[weight_of[member]] ? 0 : 1;
     if (changed == 0) continue;  // policies of their own say that they stay
-    const std::string& format = formats_[weight_of[group.members.front()]];
-    out_.groups.push_back({std::move(group.pattern), format, changed});
+    const SuggestedScheme& scheme = schemes_[weight_of[group.members.front()]];
+    out_.groups.push_back({std::move(group.pattern), scheme, changed});
   }
 }
 
 /// Encodings that are decoded and that no format names.
 void Suggester::add_source_formats() {
-  std::set<const Codec*> named{codecs_.resolve(out_.root_format)};
-  for (const SuggestedGroup& group : out_.groups) named.insert(codecs_.resolve(group.format));
+  std::set<const Codec*> named{codecs_.resolve(out_.root.format)};
+  for (const SuggestedGroup& group : out_.groups)
+    named.insert(codecs_.resolve(group.scheme.format));
   for (const Codec* codec : named)
     if (codec != nullptr && !codec->info().file.empty())
       out_.packages.push_back(codec->info().package);
   std::sort(out_.packages.begin(), out_.packages.end());
   out_.packages.erase(std::unique(out_.packages.begin(), out_.packages.end()), out_.packages.end());
   std::set<std::string> encodings;
-  for (std::size_t i = 0; i < formats_.size(); ++i) {
-    if (formats_[i].empty() || formats_[i] == kKeep || stays_[i]) continue;
+  for (std::size_t i = 0; i < schemes_.size(); ++i) {
+    const std::string& format = schemes_[i].format;
+    if (format.empty() || format == kKeep || stays_[i]) continue;
     const Codec* const source = source_codec(codecs_, facts_[i]);
-    if (source == nullptr || source == codecs_.resolve(formats_[i])) continue;
+    if (source == nullptr || source == codecs_.resolve(format)) continue;
     if (source->info().dense &&
         (facts_[i].source() == encoding_name(DType::f32) || named.find(source) != named.end()))
       continue;
@@ -203,29 +212,52 @@ SuggestedPolicy Suggester::suggest(std::vector<const WeightDiff*> worst) {
   add_groups();
   add_source_formats();
   for (const WeightDiff* weight : worst) {
-    formats_[number(*weight)] = kKeep;
-    out_.worst_patterns.push_back(PathPattern::literal(weight->path));
+    SuggestedScheme& scheme = schemes_[number(*weight)];
+    scheme = {kKeep, is_volatile(*weight->a)};
+    out_.worst_groups.push_back({PathPattern::literal(weight->path), scheme, 1});
   }
   out_.worst = std::move(worst);
   return std::move(out_);
 }
 
-/// The policy says of every weight what it was made for. What is too large for a policy file, or
-/// for patterns, is refused here.
-void check_policy(const std::string& text, const Suggester& made, const CodecRegistry& codecs) {
-  const Policy policy = Policy::parse(text, "synps.toml", codecs, policy_options(codecs));
+/// What a policy makes of A. What is too large for a policy file, or for patterns, is refused here,
+/// without the name of a file and a place, for nobody has that file.
+std::vector<WeightResolution> resolutions(const std::string& text,
+                                          const std::vector<WeightFacts>& facts,
+                                          const CodecRegistry& codecs, std::size_t worst) {
   ResolveOptions options;
   options.allow_unmatched = true;
-  const std::vector<WeightResolution> resolved = policy.resolve(made.facts(), options);
+  try {
+    return Policy::parse(text, "synps.toml", codecs, policy_options(codecs))
+        .resolve(facts, options);
+  } catch (const Error& error) {
+    std::vector<Problem> problems = error.problems();
+    for (Problem& problem : problems) {
+      problem.file.clear();
+      problem.offset.reset();
+      problem.line = problem.column = 0;
+      problem.what = fmt::format("--suggest-policy {}: no policy file can say so much: {}", worst,
+                                 problem.what);
+      problem.hint = worst == 0 ? "" : "name fewer weights";
+    }
+    throw Error(std::move(problems));
+  }
+}
+
+/// The policy says of every weight what it was made for.
+void check_policy(const std::string& text, const Suggester& made, const CodecRegistry& codecs,
+                  std::size_t worst) {
+  const std::vector<WeightResolution> resolved = resolutions(text, made.facts(), codecs, worst);
   for (std::size_t i = 0; i < resolved.size(); ++i) {
-    const std::string& format = made.formats()[i];
+    const std::string& format = made.schemes()[i].format;
     if (format.empty()) continue;
     const Codec* const codec = format == kKeep ? nullptr : codecs.resolve(format);
     const Codec* const found = resolved[i].codec;
     const bool same = codec == nullptr || found == nullptr
                           ? codec == found
                           : codec->info().id() == found->info().id();
-    if (same) continue;
+    const bool found_volatile = resolved[i].scheme && resolved[i].scheme->is_volatile;
+    if (same && found_volatile == made.schemes()[i].is_volatile) continue;
     throw Error({.code = ErrorCode::policy,
                  .what = "no policy can name this weight apart from others",
                  .field = made.facts()[i].weight.path});
@@ -256,7 +288,7 @@ std::string suggested_policy(const DiffReport& report, const Checkpoint& a, cons
   Suggester suggester(report, a, codecs);
   const SuggestedPolicy policy = suggester.suggest(std::move(weights));
   std::string text = suggested_text(policy, file_name(a.path()), file_name(b.path()));
-  check_policy(text, suggester, codecs);
+  check_policy(text, suggester, codecs, worst);
   return text;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <string>
 #include <vector>
@@ -10,24 +11,34 @@
 
 namespace synps::cli {
 
+/// What a policy says of a weight. A scheme is taken whole, so it also says what stays.
+struct SuggestedScheme {
+  std::string format;        ///< "" where none is needed
+  bool is_volatile = false;  ///< as A has it
+
+  bool operator==(const SuggestedScheme&) const = default;
+  std::strong_ordering operator<=>(const SuggestedScheme&) const = default;
+};
+
 /// Weights that one policy of the file names.
 struct SuggestedGroup {
   std::string pattern;
-  std::string format;
+  SuggestedScheme scheme;
   std::size_t weights = 0;  ///< those that stay left out
 };
 
 /// A policy that makes of A what B is, but for some weights, which stay as they are.
 struct SuggestedPolicy {
-  std::string root_format;
+  SuggestedScheme root;
   std::size_t root_weights = 0;
-  std::vector<SuggestedGroup> groups;       ///< in natural order; not the root
-  std::vector<const WeightDiff*> worst;     ///< that stay, the worst first
-  std::vector<std::string> worst_patterns;  ///< of each of them
-  std::vector<std::string> source_formats;  ///< encodings of A to declare
-  std::vector<std::string> packages;        ///< codec packages that formats are from
+  std::vector<SuggestedGroup> groups;        ///< in natural order; not the root
+  std::vector<const WeightDiff*> worst;      ///< that stay, the worst first
+  std::vector<SuggestedGroup> worst_groups;  ///< of each of them
+  std::vector<std::string> source_formats;   ///< encodings of A to declare
+  std::vector<std::string> packages;         ///< codec packages that formats are from
   std::size_t only_in_a = 0;
   std::size_t only_in_b = 0;
+  bool of_artifact = false;       ///< A is one
   std::size_t same_encoding = 0;  ///< differ in value, and are stored in the same encoding
 };
 
@@ -36,7 +47,8 @@ std::size_t worst_count(const std::string& text);
 
 /// The policy as a commented synps.toml, for the `worst` weights with the largest relative error.
 /// `report` is of A and B. Throws Error(usage) where so many do not differ in value, no name is in
-/// both, weights differ otherwise than in value, or nothing here encodes what B has.
+/// both, weights differ otherwise than in value, or nothing here encodes what B has; Error(limit)
+/// where no policy file can name so many.
 std::string suggested_policy(const DiffReport& report, const Checkpoint& a, const Checkpoint& b,
                              const CodecRegistry& codecs, std::size_t worst);
 

@@ -16,9 +16,18 @@ std::string shown(const std::string& name) {
   return escape_for_display(name);
 }
 
-std::string scheme(const std::string& pattern, const std::string& format) {
-  return fmt::format("[[policies.{}.schemes]]\nformat = \"{}\"\n", toml_quoted_key(pattern),
-                     format);
+std::string scheme_text(const std::string& pattern, const SuggestedScheme& scheme) {
+  return fmt::format("[[policies.{}.schemes]]\nformat = \"{}\"\n{}", toml_quoted_key(pattern),
+                     scheme.format, scheme.is_volatile ? "volatile = true\n" : "");
+}
+
+/// What becomes of what the policy does not say.
+std::string unsaid(const SuggestedPolicy& policy, const std::string& a) {
+  constexpr const char* kKeys = "dtype, device, orientation, order, residency and compression";
+  if (policy.of_artifact)
+    return fmt::format("Formats only: `synps requantize` leaves {} as {} has them.", kKeys,
+                       shown(a));
+  return fmt::format("Formats only: {} get their defaults, and are yours to say.", kKeys);
 }
 
 std::string head(const SuggestedPolicy& policy, const std::string& a, const std::string& b) {
@@ -34,7 +43,7 @@ std::string head(const SuggestedPolicy& policy, const std::string& a, const std:
         worst == 1 ? "weight" : fmt::format("{} weights", worst), worst == 1 ? "stays" : "stay",
         shown(a), worst == 1 ? "it" : "them");
   std::string out = comment(what);
-  out += "#\n" + comment("Formats only: order, residency and compression are yours to say.");
+  out += "#\n" + comment(unsaid(policy, a));
   const auto note = [&out](std::size_t count, const char* text) {
     if (count != 0) out += "#\n" + comment(fmt::format("{} {}", counted(count, "weight"), text));
   };
@@ -73,16 +82,17 @@ std::string suggested_text(const SuggestedPolicy& policy, const std::string& a,
   }
   out += "\n" + comment(fmt::format("What nothing below names: {}.",
                                     counted(policy.root_weights, "weight")));
-  out += scheme("*", policy.root_format);
+  out += scheme_text("*", policy.root);
   for (const SuggestedGroup& group : policy.groups) {
     out += "\n";
     if (group.weights > 1) out += comment(counted(group.weights, "weight") + ".");
-    out += scheme(group.pattern, group.format);
+    out += scheme_text(group.pattern, group.scheme);
   }
   if (policy.worst.empty()) return out;
   out += "\n" + comment(policy.worst.size() == 1 ? "The worst weight." : "The worst weights.");
   for (std::size_t i = 0; i < policy.worst.size(); ++i)
-    out += "\n" + comment(error_text(*policy.worst[i])) + scheme(policy.worst_patterns[i], "keep");
+    out += "\n" + comment(error_text(*policy.worst[i])) +
+           scheme_text(policy.worst_groups[i].pattern, policy.worst_groups[i].scheme);
   return out;
 }
 

@@ -1,5 +1,7 @@
 #include "synps/verify.h"
 
+#include <spdlog/spdlog.h>
+
 #include <memory>
 #include <optional>
 #include <string>
@@ -41,10 +43,18 @@ struct Options {
   bool json = false;
 };
 
+/// No file where the artifact does not open: the page could then take the place of one of its
+/// shards.
 ReportFile report_file(const Options& options, const Checkpoint& checkpoint,
                        const CodecRegistry& codecs) {
   ReportFile file{options.report, options.force, checkpoint.inputs(), {}};
-  for (const auto& more : {files_of(options.artifact), package_files(codecs)})
+  const auto artifact = files_of(options.artifact);
+  if (!artifact) {
+    spdlog::warn("{}: no report is written of what does not open",
+                 escape_for_display(options.artifact));
+    return {};
+  }
+  for (const auto& more : {*artifact, package_files(codecs)})
     file.inputs.insert(file.inputs.end(), more.begin(), more.end());
   return file;
 }
@@ -84,6 +94,7 @@ int run(const Options& options, const CommonOptions& common) {
   }
   const VerifyReport report =
       verify_with_progress(options, codecs, checkpoint ? &*checkpoint : nullptr, common.quiet);
+  if (report.bytes == 0) file.path.clear();  // it does not open any more
   if (!file.path.empty()) write_report(file, report_of(report, options.artifact, *checkpoint));
   write_output(options.json ? verify_json(report)
                             : verify_text(report, options.artifact, options.against, options.all,

@@ -146,10 +146,11 @@ auto WeightComparer::compare_what_can_be(const SourceTensor& tensor, const Store
     }
     std::optional<FirstDifference> difference = compare_bytes(tensor, stored, shape);
     if (!difference) static_cast<ErrorFigures&>(error) = no_error(tensor.weight.shape.elements());
-    // Only for how far it is off: equal values do not make unequal bytes equal.
-    if (difference && error.compared)
-      compare_values(tensor, stored, *source, *codec, std::nullopt, error);
-    return difference;
+    if (!difference || !error.compared) return difference;
+    const auto of_values = compare_values(tensor, stored, *source, *codec, std::nullopt, error);
+    // Equal values do not make unequal bytes equal of what was copied.
+    const bool copied = stored.form.encoding.kind == Encoding::Kind::keep_as_stored;
+    return copied ? difference : of_values;
   }
   const bool folded = stored.scale && stored.scale->folded;
   const auto scale = folded ? folded_scale(checkpoint_, tensor, codecs_) : std::nullopt;

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "synps/artifact_index.h"
 #include "synps/error.h"
 #include "synps/plan.h"
 
@@ -67,7 +68,10 @@ bool is_folded(const DiffSide& side, std::size_t tensor, const DiffSide& other) 
   const auto& weight = tensors[tensor].scale_of;
   if (!weight) return false;
   const SourceTensor* const there = other.find(tensors[*weight].weight.path);
-  return there != nullptr && !there->scale;
+  if (there == nullptr || there->scale) return false;
+  if (there->stored != nullptr && there->stored->scale) return there->stored->scale->folded;
+  // Codes of an 8-bit float without a scale are not the products: the scale is lost.
+  return dtype_is_float(there->weight.dtype) && !is_float8(there->weight.dtype);
 }
 
 }  // namespace synps

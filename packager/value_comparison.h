@@ -1,6 +1,7 @@
 #pragma once
 
 #include <bit>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -27,7 +28,7 @@ class ValueComparison {
   void add(std::span<A> reference, std::span<B> values) noexcept {
     for (std::size_t i = 0; i < reference.size(); ++i) {
       sums_.add(reference[i], values[i]);
-      if (!differs_ && !same_bits(reference[i], values[i])) {
+      if (!differs_ && !same(reference[i], values[i])) {
         differs_ = true;
         index_ = count_ + i;
         reference_ = reference[i];
@@ -38,12 +39,14 @@ class ValueComparison {
   }
 
   const ErrorSums& sums() const noexcept { return sums_; }
-  /// The first value that is not the reference's bit for bit.
+  /// The first value that is not the reference's bit for bit; but any NaN is any other, for
+  /// decoding and encoding may make a NaN quiet, and drop its payload.
   std::optional<FirstDifference> first(const Shape& shape) const;
 
  private:
   template <typename A, typename B>
-  static bool same_bits(A a, B b) noexcept {
+  static bool same(A a, B b) noexcept {
+    if (std::isnan(a) && std::isnan(b)) return true;
     if constexpr (sizeof(A) == sizeof(float) && sizeof(B) == sizeof(float))
       return std::bit_cast<std::uint32_t>(a) == std::bit_cast<std::uint32_t>(b);
     else

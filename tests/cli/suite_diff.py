@@ -288,6 +288,45 @@ class SuggestedPolicies(Diff):
                 if w["status"] == "value"]
         self.assertEqual(rest, [worst])
 
+    def test_volatile_schemes_stay(self):
+        with open(self.path("volatile.toml"), "w", encoding="utf-8") as out:
+            out.write(self.read("f16.toml").decode() +
+                      '[[policies."**.self_attn".schemes]]\nformat = "f16"\nvolatile = true\n')
+        self.pack("f16.synps", "volatile.toml")
+        self.ok("requantize", "f16.synps", "-o", "q8.synps", "--to", "q8_0", "--only",
+                "**.self_attn")
+        volatile = self.volatile("f16.synps")
+        self.assertGreater(len(volatile), 2)
+        self.assertLess(len(volatile), len(fixtures.tiny_tensors()))
+        for count in (0, 1):
+            policy = self.suggest("f16.synps", "q8.synps", count)
+            self.ok("requantize", "f16.synps", "-p", "suggested.toml", "-o", "again.synps", "-f")
+            self.assertEqual(self.volatile("again.synps"), volatile)
+            self.assertEqual(self.volatile("q8.synps"), volatile)
+            self.assertIn("`synps requantize` leaves", policy)
+        self.assertIn('format = "keep"\nvolatile = true\n', policy)
+        self.assertIn("get their defaults",
+                      self.suggest("tiny.safetensors", "q8.synps", 0).replace("\n# ", " "))
+
+    def volatile(self, name):
+        data = self.read(name)
+        size = int.from_bytes(data[:8], "little")
+        begin, end = json.loads(data[8:8 + size])["__synps__"]["data_offsets"]
+        index = json.loads(data[8 + size + begin:8 + size + end].decode().rstrip(" \0\n"))
+        volatile = [scheme["volatile"] for scheme in index["schemes"]]
+        return [w["path"] for w in index["weights"] if w["scheme"] is not None and
+                volatile[w["scheme"]]]
+
+    def test_more_weights_than_a_policy_can_name(self):
+        names = [f"w{i}." + "long" * 50 for i in range(4000)]
+        self.write("a.safetensors", *((n, "F32", [1], [1]) for n in names))
+        self.write("b.safetensors", *((n, "F32", [1], [2]) for n in names))
+        told = self.fails(6, "diff", "a.safetensors", "b.safetensors", "--suggest-policy", "4000",
+                          says="at most 1048576 bytes; name fewer weights")
+        self.assertNotIn("toml", told)
+        self.assertIn("--suggest-policy 4000", told)
+        self.suggest("a.safetensors", "b.safetensors", 100)
+
     def test_round_trip_of_an_f16_model(self):
         self.pack("q8.synps", "mixed.toml")
         self.ok("unpack", "q8.synps", "-o", "wide.safetensors")
@@ -501,6 +540,26 @@ class Reports(Diff):
         self.assertNotIn("worst", self.page("z.html").rows)
         self.assertIn("all equal in value", self.read("z.html").decode())
 
+    def test_no_page_takes_the_place_of_a_shard(self):
+        self.ok("pack", "tiny.safetensors", "-p", "mixed.toml", "-o", "set.synps",
+                "--max-shard-size", "20KB")
+        self.ok("pack", "tiny.gguf", "-p", "gguf_out.toml", "-o", "parts.gguf",
+                "--max-shard-size", "7KB")
+        shards = [n for n in self.new_names() if n.startswith("set-")]
+        parts = [n for n in self.new_names() if n.startswith("parts-")]
+        for files, name, source in ((shards, "set.synps.index.json", "tiny.safetensors"),
+                                    (parts, parts[0], "tiny.gguf")):
+            self.assertGreater(len(files), 2)
+            self.fails(8, "verify", name, "--against", source, "--report", files[0], "-f")
+            self.flip(files[1], 0)
+            before = {n: self.read(n) for n in self.names()}
+            for report in (files[-1], "page.html"):
+                result = self.synps("verify", name, "--against", source, "--report", report, "-f")
+                self.assertEqual(result.code, 5, result.err)
+                self.assertIn("no report is written", result.err)
+                self.assertNotIn("\nreport ", result.out)
+            self.assertEqual({n: self.read(n) for n in self.names()}, before)
+
     def test_gguf_and_shards(self):
         self.ok("pack", "tiny.gguf", "-p", "gguf_out.toml", "-o", "out.gguf", "--report", "g.html")
         weights = self.verified("out.gguf", "tiny.gguf").values()
@@ -597,8 +656,9 @@ class Reports(Diff):
         self.assertTrue(re.search("q_proj", self.read("r.html").decode()))
         with open(self.path("tiny.synps"), "r+b") as out:
             out.truncate(5000)
+        page = self.read("r.html")
         result = self.synps("verify", "tiny.synps", "--against", "tiny.safetensors", "--report",
                             "r.html", "--force")
         self.assertEqual(result.code, 5)
-        self.page("r.html")
-        self.assertIn("No weight was compared. Problems: 1.", self.read("r.html").decode())
+        self.assertIn("no report is written of what does not open", result.err)
+        self.assertEqual(self.read("r.html"), page)

@@ -65,6 +65,20 @@ def write_small(path):
     )
 
 
+def write_unlike(path, value):
+    """One number a weight, and names of which no two make a pattern."""
+    entries = {}
+    for i in range(SMALL_WEIGHTS):
+        digits = f"{i * 2654435761 % 2**32:08x}".translate(str.maketrans("0123456789", "ghijklmnop"))
+        name = f"model.{digits}.{digits[::-1]}.weight"
+        entries[name] = {"dtype": "F32", "shape": [1, 1], "data_offsets": [4 * i, 4 * i + 4]}
+    header = json.dumps(entries).encode()
+    with open(path, "wb") as file:
+        file.write(struct.pack("<Q", len(header)) + header)
+        for i in range(SMALL_WEIGHTS):
+            file.write(struct.pack("<f", value * (i % 7 + 1)))
+
+
 class Memory(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory()
@@ -78,14 +92,14 @@ class Memory(unittest.TestCase):
     def policy(self, format_name):
         return write_text(self.file("p.toml"), POLICY.format(format_name))
 
-    def peak(self, *arguments):
+    def peak(self, *arguments, code=0):
         done = subprocess.run(
             [sys.executable, "-c", MEASURE, SYNPS, *arguments],
             capture_output=True,
             text=True,
             check=False,
         )
-        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.returncode, code, done.stderr)
         return int(done.stdout.split()[-1])
 
     def pack(self, format_name, jobs, *options):
@@ -159,6 +173,20 @@ class Memory(unittest.TestCase):
                 os.remove(plain)
             peak = self.peak(*arguments, "-j2", "--max-memory", str(least))
             told = f"{arguments[0]}: {peak / MIB:.1f} MiB, at least {least / MIB:.1f} MiB"
+            print(" ", told, file=sys.stderr)
+            if not SANITIZED:
+                self.assertLessEqual(peak, least, told)
+
+    def test_diff_of_weights_that_share_no_pattern(self):
+        sides = [self.file("a.safetensors"), self.file("b.safetensors")]
+        for path, value in zip(sides, (1.1, 1.23456789)):
+            write_unlike(path, value)
+        page = ["--report", self.file("page.html"), "--force"]
+        for arguments in (["--json"], ["--json", *page], ["--all", *page]):
+            done = synps("diff", *sides, *arguments, "--max-memory", "1MiB", "-j2", expect=6)
+            least = int(re.search(r"at least (\d+) bytes", done.stderr)[1])
+            peak = self.peak("diff", *sides, *arguments, "-j2", code=1)
+            told = f"diff: {peak / MIB:.1f} MiB, at least {least / MIB:.1f} MiB"
             print(" ", told, file=sys.stderr)
             if not SANITIZED:
                 self.assertLessEqual(peak, least, told)

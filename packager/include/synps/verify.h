@@ -29,7 +29,7 @@ struct WeightError : ErrorFigures {
 struct VerifyReport {
   std::vector<Problem> problems;     ///< none: ok
   std::vector<WeightError> weights;  ///< by path, when a checkpoint was given
-  std::uint64_t bytes = 0;           ///< of the file, or of all files
+  std::uint64_t bytes = 0;           ///< of the file, or of all files; 0: it does not open
   bool has_checksums = true;         ///< false: GGUF, whose structure alone can be checked
   bool ok() const noexcept { return problems.empty(); }
 };

@@ -250,6 +250,52 @@ TEST_CASE("a scale that one side has folded in is no difference, in either order
   CHECK(find(two.report(), "w_scale").status == DiffStatus::only_in_b);
 }
 
+TEST_CASE("a scale that one side has lost is a difference") {
+  Two two;
+  for (SafetensorsBuilder* builder : {&two.a, &two.b})
+    builder->add("w", DType::f8_e4m3, {1, 2}, "\x38\x40");
+  two.a.add("w_scale", DType::f32, {}, f32({1}));  // the values are equal all the same
+  DiffReport report = two.report();
+  CHECK(find(report, "w").status == DiffStatus::equal);
+  CHECK(find(report, "w_scale").status == DiffStatus::only_in_a);
+  CHECK_FALSE(report.equal());
+  std::swap(two.a, two.b);
+  report = two.report();
+  CHECK(find(report, "w_scale").status == DiffStatus::only_in_b);
+}
+
+TEST_CASE("an artifact of codes without their scale has lost it") {
+  SafetensorsBuilder without;
+  without.add("w", DType::f8_e4m3, {1, 2}, "\x38\x40");
+  for (const char* format : {"keep", "f32"}) {
+    CAPTURE(format);
+    const PackFixture fixture(without);
+    fixture.pack(policy_of(std::string("[myelin]\nformats = [\"f8_e4m3\"]\n"
+                                       "[[policies.\"*\".schemes]]\nformat = \"") +
+                           format + "\"\n"));
+    SafetensorsBuilder with = without;
+    with.add("w_scale", DType::f32, {}, f32({1}));
+    with.write(fixture.dir.file("with.safetensors"));
+    const Checkpoint source = Checkpoint::open(fixture.dir.file("with.safetensors"));
+    const Checkpoint artifact = Checkpoint::open_artifact(fixture.output, builtin_registry());
+    CHECK(find(diff(source, artifact, builtin_registry()), "w_scale").status ==
+          DiffStatus::only_in_a);
+    CHECK(find(diff(artifact, source, builtin_registry()), "w_scale").status ==
+          DiffStatus::only_in_b);
+  }
+}
+
+TEST_CASE("an unusable scale is told without advice about policies") {
+  Two two;
+  two.a.add("w", DType::f8_e4m3, {1, 2}, "\x38\x40").add("w_scale", DType::f32, {}, f32({0}));
+  two.b.add_f32("w", {1, 2}, {1, 2});
+  const auto problems = problems_of([&] { two.report(); });
+  REQUIRE(problems.size() == 1);
+  CHECK(problems.front().code == ErrorCode::checkpoint);
+  CHECK(problems.front().field == "w_scale");
+  CHECK(problems.front().hint.find("format") == std::string::npos);
+}
+
 TEST_CASE("equal bytes with another scale are other values") {
   Two two;
   for (SafetensorsBuilder* builder : {&two.a, &two.b})

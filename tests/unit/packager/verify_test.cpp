@@ -3,6 +3,7 @@
 #include "synps/verify.h"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
@@ -12,6 +13,7 @@
 
 #include "artifact_builder.h"
 #include "pack_fixture.h"
+#include "synps/reencode.h"
 #include "synps/safetensors.h"
 #include "thrown_problem.h"
 
@@ -285,6 +287,64 @@ TEST_CASE("the bits of NaN and of zero count in a lossless weight") {
   REQUIRE(report.problems.size() == 1);
   CHECK(error_of(report, "w").max_abs_error == 0);
   CHECK_FALSE(error_of(report, "w").exact);
+}
+
+TEST_CASE("NaN equals NaN in weights that were encoded, and only there") {
+  SafetensorsBuilder builder;
+  builder.add("codes", DType::f8_e4m3, {4}, "\x38\x7f\xff\xb8");
+  const std::string signalling("\x01\x7C\x00\xBC\x03\xFE\x00\x80", 8);  // NaN, -1, NaN, -0
+  builder.add("halves", DType::f16, {4}, signalling);
+  const PackFixture fixture(builder);
+  const Checkpoint checkpoint = fixture.open();
+  const auto policy = [](const char* codes, const char* halves) {
+    return policy_of(
+        fmt::format("[myelin]\nformats = [\"f8_e4m3\"]\n"
+                    "[[policies.codes.schemes]]\nformat = \"{}\"\n"
+                    "[[policies.halves.schemes]]\nformat = \"{}\"\n",
+                    codes, halves));
+  };
+  fixture.pack(policy("f16", "f32"));
+  const auto check_all = [](const VerifyReport& report) {
+    CHECK(report.ok());
+    for (const WeightError& weight : report.weights) {
+      CAPTURE(weight.path);
+      CHECK(weight.lossless);
+      CHECK(weight.exact);
+      CHECK(weight.max_abs_error == 0);
+    }
+  };
+  check_all(verify_against(fixture.output, checkpoint));
+
+  // Back to the source's dtype: the bytes of NaN are others now.
+  const Checkpoint artifact = Checkpoint::open_artifact(fixture.output, builtin_registry());
+  ReencodeRequest request;
+  request.codec = builtin_registry().resolve("f16");
+  const std::string back = fixture.dir.file("back.synps");
+  pack(artifact, plan_reencode(artifact, request, builtin_registry(), Rounding::allowed), back);
+  check_all(verify_against(back, checkpoint));
+  const ArtifactReader reader(back);
+  const StoredComponent& stored = reader.find("halves")->components.at(0);
+  CHECK(read_file(back).substr(reader.file_offset(stored), 8) != signalling);
+
+  // Other values still are a problem, and so are other bytes of NaN in what was copied.
+  SafetensorsBuilder other;
+  other.add("codes", DType::f8_e4m3, {4}, "\x38\x7f\x38\xb8");
+  other.add("halves", DType::f16, {4}, std::string("\x01\x7C\x00\xBC\x03\xFE\x00\x00", 8));
+  other.write(fixture.dir.file("other.safetensors"));
+  const VerifyReport report =
+      verify_against(back, Checkpoint::open(fixture.dir.file("other.safetensors")));
+  REQUIRE(report.problems.size() == 2);
+  check_found(report, "element 2");
+  check_found(report, "element 3");
+  PackOptions replace;
+  replace.replace = true;
+  fixture.pack(policy("keep", "keep"), replace);
+  SafetensorsBuilder quiet;
+  quiet.add("codes", DType::f8_e4m3, {4}, "\x38\xff\x7f\xb8");
+  quiet.add("halves", DType::f16, {4}, std::string("\x01\x7E\x00\xBC\x03\xFE\x00\x80", 8));
+  quiet.write(fixture.dir.file("quiet.safetensors"));
+  CHECK(verify_against(fixture.output, Checkpoint::open(fixture.dir.file("quiet.safetensors")))
+            .problems.size() == 2);
 }
 
 TEST_CASE("weights that only one side has, and other shapes or dtypes, are problems") {
