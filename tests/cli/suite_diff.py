@@ -552,13 +552,13 @@ class Reports(Diff):
             self.assertGreater(len(files), 2)
             self.fails(8, "verify", name, "--against", source, "--report", files[0], "-f")
             self.flip(files[1], 0)
-            before = {n: self.read(n) for n in self.names()}
+            before = {n: self.read(n) for n in files}, self.names()
             for report in (files[-1], "page.html"):
                 result = self.synps("verify", name, "--against", source, "--report", report, "-f")
                 self.assertEqual(result.code, 5, result.err)
                 self.assertIn("no report is written", result.err)
                 self.assertNotIn("\nreport ", result.out)
-            self.assertEqual({n: self.read(n) for n in self.names()}, before)
+            self.assertEqual(({n: self.read(n) for n in files}, self.names()), before)
 
     def test_gguf_and_shards(self):
         self.ok("pack", "tiny.gguf", "-p", "gguf_out.toml", "-o", "out.gguf", "--report", "g.html")
