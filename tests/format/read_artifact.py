@@ -294,8 +294,8 @@ def read_index(path):
         content = file.read()
     [length] = struct.unpack("<Q", content[:8])
     header = json.loads(content[8:8 + length])
-    if header["__metadata__"].get("synps.version") != "0":
-        raise ValueError("not an artifact of version 0")
+    if header["__metadata__"].get("synps.version") != "1":
+        raise ValueError("not an artifact of version 1")
     data = content[8 + length:]
     begin, end = header["__synps__"]["data_offsets"]
     sums = slice(*header["__synps_sums__"]["data_offsets"])
