@@ -146,7 +146,7 @@ TEST_CASE("without its package an artifact is checked, and its codec named") {
       FAIL("no error");
     } catch (const Error& error) {
       CHECK(error.code() == ErrorCode::package);
-      CHECK(error.problems().front().found == "q8_row:q8_row revision 1");
+      CHECK(error.problems().front().found == "q8_row:q8_row revision 1 (2 weights)");
     }
   }
   CHECK(found);

@@ -13,6 +13,10 @@ std::string text(element value) {
   return std::string(value.get_string().value());
 }
 
+simdjson::dom::array array(element value) {
+  return value.get_array().value();
+}
+
 Digest digest(element value) {
   const auto read = digest_from_hex(value.get_string().value());
   if (!read) throw std::runtime_error("expected.json: a digest that is none");
@@ -25,14 +29,12 @@ ExpectedWeight weight(element row) {
   weight.codec = text(row["codec"]);
   weight.revision = static_cast<unsigned>(row["revision"].get_uint64().value());
   weight.dtype = text(row["dtype"]);
-  for (const element extent : row["shape"].get_array().value())
+  for (const element extent : array(row["shape"]))
     weight.shape.push_back(extent.get_uint64().value());
   weight.order = text(row["order"]);
   weight.lossless = row["lossless"].get_bool().value();
-  for (const element codec : row["history"].get_array().value())
-    weight.history.push_back(text(codec));
-  for (const element stored : row["stored"].get_array().value())
-    weight.stored.push_back(digest(stored));
+  for (const element codec : array(row["history"])) weight.history.push_back(text(codec));
+  for (const element stored : array(row["stored"])) weight.stored.push_back(digest(stored));
   if (const element values = row["values"]; !values.is_null()) weight.values = digest(values);
   return weight;
 }
@@ -41,16 +43,15 @@ std::vector<ExpectedArtifact> read() {
   simdjson::dom::parser parser;
   const element root = parser.load(compat_folder() + "/expected.json");
   std::vector<ExpectedArtifact> artifacts;
-  for (const auto& [name, row] : root.get_object().value()) {
+  const simdjson::dom::object rows = root.get_object().value();
+  for (const auto& [name, row] : rows) {
     ExpectedArtifact artifact;
     artifact.name = std::string(name);
     artifact.file = compat_folder() + "/" + text(row["open"]);
     if (const element package = row["package"]; !package.is_null())
       artifact.package = text(package);
-    for (const element file : row["files"].get_array().value())
-      artifact.files.push_back(text(file));
-    for (const element each : row["weights"].get_array().value())
-      artifact.weights.push_back(weight(each));
+    for (const element file : array(row["files"])) artifact.files.push_back(text(file));
+    for (const element each : array(row["weights"])) artifact.weights.push_back(weight(each));
     artifacts.push_back(std::move(artifact));
   }
   return artifacts;
