@@ -162,6 +162,19 @@ void check_version(const InputFile& file, const HeaderPrefix& prefix) {
   throw Error(version_problem(file.path(), "__metadata__.synps.version", found));
 }
 
+/// Keys of synps that are not of this version are not its checkpoint's either.
+void check_own_keys(const InputFile& file, const HeaderPrefix& prefix) {
+  constexpr std::array<std::string_view, 4> kOwn{"synps.index", "synps.source.format",
+                                                 "synps.summary", "synps.version"};
+  for (const auto& [key, value] : prefix.metadata)
+    if (key.starts_with("synps.") && std::find(kOwn.begin(), kOwn.end(), key) == kOwn.end())
+      throw Error({.code = ErrorCode::artifact,
+                   .file = file.path(),
+                   .what = "the metadata has a key that version 1 of the format does not have",
+                   .field = "__metadata__." + key,
+                   .hint = "the file is damaged, or was not written by synps"});
+}
+
 }  // namespace
 
 bool has_artifact_metadata(const InputFile& file) {
@@ -187,6 +200,7 @@ HeaderPrefix read_header_prefix(const InputFile& file) {
   if (!sound)
     throw not_an_artifact(file, "the header does not start with what an artifact has", "",
                           "__metadata__, __synps__ and __synps_sums__");
+  check_own_keys(file, prefix);
   const bool aligned = prefix.bytes % kPageAlignment == 0 &&
                        prefix.index_bytes % kPageAlignment == 0 &&
                        prefix.sums_bytes % kPageAlignment == 0;
