@@ -23,21 +23,22 @@ std::string build(const TempDir& dir, const std::string& codec, const std::strin
   made.shape = Shape{4, 64};
   made.codec = codec;
   made.values = test_values(made.shape.elements());
-  build_artifact(dir.file("model.synps"), {made}, {}, builtin_registry(),
+  const std::string file = dir.file(codec + "," + key + "," + value);
+  build_artifact(file, {made}, {}, builtin_registry(),
                  [&](ArtifactLayout& layout) { layout.metadata[key] = value; });
-  return dir.file("model.synps");
+  return file;
 }
 
 }  // namespace
 
 TEST_CASE("a key of synps that the version does not have is refused") {
   const TempDir dir;
-  for (const char* key : {"synps.", "synps.more", "synps.index.too"}) {
+  for (const std::string key : {"synps.", "synps.more", "synps.index.too"}) {
     CAPTURE(key);
     const std::string file = build(dir, "q8_0", key, "1");
     const Problem problem = thrown_problem([&] { Artifact::open(file); });
     CHECK(problem.code == ErrorCode::artifact);
-    CHECK(problem.field == std::string("__metadata__.") + key);
+    CHECK(problem.field == "__metadata__." + key);
     CHECK_FALSE(verify(file, builtin_registry()).ok());
   }
   const std::string file = build(dir, "q8_0", "synpsis", "a key of the checkpoint");
