@@ -97,7 +97,8 @@ int run(const Options& options, const CommonOptions& common) {
     return 0;
   }
   const DiffOutput output{summarize(a), summarize(b), &report, options.forms, options.all};
-  write_output(options.json ? diff_json(output) : diff_text(output, output_width()));
+  write_output(options.json ? diff_json(output)
+                            : diff_text(output, output_width()) + report_text(file));
   return output.equal() ? 0 : kDifferent;
 }
 

@@ -96,7 +96,8 @@ std::string values_text(const DiffOutput& output, std::size_t width) {
                                           : std::string("\nThe weights of other values:\n");
   out += error_table(error_rows(worst, true), titles, true, width);
   if (items.size() <= kWorst) return out;
-  return out + "\nThe worst weight of each row, worst row first:\n" +
+  return out +
+         "\nBy pattern, the worst first; each column has the worst of a pattern's weights:\n" +
          error_table(error_rows(items, false), titles, false, width);
 }
 
@@ -183,22 +184,24 @@ std::vector<ErrorItem> value_items(const DiffReport& report) {
   return items;
 }
 
-std::string nothing_pairs_text(const DiffOutput& output) {
-  if (output.report->paired != 0 || output.a.weights == 0 || output.b.weights == 0) return {};
-  std::string out = "no weight of A has the name of a weight of B: nothing is compared\n";
-  if ((output.a.kind == "GGUF") != (output.b.kind == "GGUF"))
-    out +=
+std::vector<std::string> why_nothing_pairs(const DiffReport& report, const SideSummary& a,
+                                           const SideSummary& b) {
+  if (report.paired != 0 || a.weights == 0 || b.weights == 0) return {};
+  std::vector<std::string> lines{
+      "no weight of A has the name of a weight of B: nothing is compared"};
+  if ((a.kind == "GGUF") != (b.kind == "GGUF"))
+    lines.push_back(
         "GGUF files have names of their own (blk.0.attn_q.weight), also for the same model: "
-        "compare "
-        "with\nwhat was packed from the GGUF file\n";
-  return out;
+        "compare with what was packed from the GGUF file");
+  return lines;
 }
 
 std::string diff_text(const DiffOutput& output, std::size_t width) {
   const DiffReport& report = *output.report;
   std::string out = side_text("A", output.a) + side_text("B", output.b) + "\n";
-  const std::string nothing = nothing_pairs_text(output);
-  out += nothing.empty() ? counts_text(report) : nothing;
+  const std::vector<std::string> nothing = why_nothing_pairs(report, output.a, output.b);
+  if (nothing.empty()) out += counts_text(report);
+  for (const std::string& line : nothing) out += wrapped(line, width, 0) + "\n";
   const auto add = [&](DiffStatus status, const char* title) {
     out += status_text(report, status, title, output.all, width);
   };

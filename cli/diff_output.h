@@ -27,7 +27,8 @@ std::string diff_json(const DiffOutput& output);
 /// The weights whose values differ and have figures, for tables of errors: encodings are the cells.
 std::vector<ErrorItem> value_items(const DiffReport& report);
 
-/// Why no path is in both, for people; "" where one is, or one side has none.
-std::string nothing_pairs_text(const DiffOutput& output);
+/// Why no path is in both, a line each; none where one is, or one side has no weight.
+std::vector<std::string> why_nothing_pairs(const DiffReport& report, const SideSummary& a,
+                                           const SideSummary& b);
 
 }  // namespace synps::cli

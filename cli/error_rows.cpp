@@ -26,7 +26,7 @@ double comparable(double error) noexcept {
 
 /// Infinity without an error, -infinity for an error without a ratio.
 double ratio_of(const ErrorFigures& figures) noexcept {
-  const double without = figures.max_abs_error == 0 ? kInfinity : -kInfinity;
+  const double without = is_error(figures) ? -kInfinity : kInfinity;
   return -comparable(-figures.snr_db.value_or(without));
 }
 
@@ -42,6 +42,10 @@ void take_worst(ErrorFigures& row, const ErrorFigures& each) {
   row.snr_db = std::isinf(ratio) ? std::nullopt : std::optional(ratio);
 }
 
+std::string relative_text(const ErrorFigures& figures) {
+  return figures.relative_error ? brief_number(*figures.relative_error) : "inf";
+}
+
 ErrorRow row_of(const std::vector<ErrorItem>& items, std::string pattern,
                 std::vector<std::size_t> members) {
   ErrorRow row;
@@ -54,6 +58,10 @@ ErrorRow row_of(const std::vector<ErrorItem>& items, std::string pattern,
 }
 
 }  // namespace
+
+bool is_error(const ErrorFigures& figures) noexcept {
+  return figures.max_abs_error != 0;
+}
 
 bool worse(const ErrorFigures& a, const ErrorFigures& b) noexcept {
   return std::pair(ratio_of(a), -comparable(a.rmse)) < std::pair(ratio_of(b), -comparable(b.rmse));
@@ -97,13 +105,15 @@ std::string error_table(const std::vector<ErrorRow>& rows, const std::vector<std
   std::vector<Table::Column> columns{{"WEIGHT", left}};
   if (!all) columns.push_back({"COUNT", right});
   for (const std::string& title : titles) columns.push_back({title, left});
-  columns.insert(columns.end(), {{"SNR DB", right}, {"RMSE", right}, {"MAX ABS ERROR", right}});
+  columns.insert(columns.end(),
+                 {{"SNR DB", right}, {"RELATIVE", right}, {"MEAN ABS", right}, {"MAX ABS", right}});
   Table table(std::move(columns));
   for (const ErrorRow& row : rows) {
     std::vector<std::string> cells{escape_for_display(row.pattern)};
     if (!all) cells.push_back(grouped(row.members.size()));
     cells.insert(cells.end(), row.cells.begin(), row.cells.end());
-    cells.insert(cells.end(), {snr_text(row.figures), brief_number(row.figures.rmse),
+    cells.insert(cells.end(), {snr_text(row.figures), relative_text(row.figures),
+                               brief_number(row.figures.mean_abs_error),
                                brief_number(row.figures.max_abs_error)});
     table.add(std::move(cells));
   }
@@ -111,7 +121,8 @@ std::string error_table(const std::vector<ErrorRow>& rows, const std::vector<std
 }
 
 std::string snr_text(const ErrorFigures& figures) {
-  return figures.snr_db ? fmt::format("{:.2f}", *figures.snr_db) : "-";
+  if (figures.snr_db) return fmt::format("{:.2f}", *figures.snr_db);
+  return is_error(figures) ? "-inf" : "equal";
 }
 
 void write_figures(JsonWriter& json, const ErrorFigures* figures) {

@@ -25,6 +25,9 @@ struct ErrorRow {
   ErrorFigures figures;              ///< elements are those of all members
 };
 
+/// Whether any value is off.
+bool is_error(const ErrorFigures& figures) noexcept;
+
 /// Whether `a` is the worse error: the lower signal-to-noise ratio, then the larger RMSE. Errors
 /// without a ratio are the worst, and no error is the best.
 bool worse(const ErrorFigures& a, const ErrorFigures& b) noexcept;
@@ -39,7 +42,8 @@ std::vector<ErrorRow> error_rows(const std::vector<ErrorItem>& items, bool all);
 std::string error_table(const std::vector<ErrorRow>& rows, const std::vector<std::string>& titles,
                         bool all, std::size_t width);
 
-/// The signal-to-noise ratio in decibels, or "-".
+/// The signal-to-noise ratio in decibels: "equal" without an error, and "-inf" where the error is
+/// infinite, or the reference zero.
 std::string snr_text(const ErrorFigures& figures);
 
 /// Keys of figures, within an object; all null where `figures` is null.

@@ -10,7 +10,7 @@ namespace synps::cli {
 /// terminal.
 std::string html_text(std::string_view text);
 
-/// A number for people, which holds its exact value for programs.
+/// A number for people, which holds its exact value for programs; of a finite one.
 std::string html_number(double value, std::string_view shown);
 
 /// The last part of a path: pages do not tell in which folders files lie.

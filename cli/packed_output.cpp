@@ -50,6 +50,24 @@ std::string findings_text(const PackReport& packed, const FindingKind& kind, std
          "\n" + lines;
 }
 
+/// What became of an artifact's weights; of a checkpoint's nothing is said.
+std::string changes_text(const WeightReport& report) {
+  std::uint64_t encoded = 0;
+  std::uint64_t relaid = 0;
+  std::uint64_t others = 0;
+  for (const ReportedWeight& weight : report.weights) {
+    if (weight.from.empty()) return {};
+    if (weight.from != weight.stored->codec.id() && !weight.stored->codec.is_keep())
+      ++encoded;
+    else if (weight.order_before != weight.stored->form.order)
+      ++relaid;
+    else
+      ++others;
+  }
+  return fmt::format("  weights   {} in another encoding, {} in another order, {} as they were\n",
+                     grouped(encoded), grouped(relaid), grouped(others));
+}
+
 void write_findings(JsonWriter& json, const PackReport& packed, const FindingKind& kind) {
   json.begin_array();
   for (const PackedWeightReport& report : packed.findings) {
@@ -68,7 +86,8 @@ void write_findings(JsonWriter& json, const PackReport& packed, const FindingKin
 
 std::string packed_text(const std::string& heading, const WeightReport& report,
                         const PackReport& packed, bool all, std::size_t width) {
-  std::string out = heading + "\n" + sizes_text(report) + compression_text(report) + "\n";
+  std::string out =
+      heading + "\n" + sizes_text(report) + compression_text(report) + changes_text(report) + "\n";
   if (const std::string shards = shards_text(report, all, width); !shards.empty())
     out += shards + "\n";
   out += codec_totals_text(report, width);

@@ -5,6 +5,7 @@
 
 #include "progress_bar.h"
 #include "report_file.h"
+#include "standard_streams.h"
 #include "synps/diff.h"
 #include "synps/verify.h"
 
@@ -40,6 +41,7 @@ void check_packing_report(const Packing& packing, const Plan& plan) {
 std::vector<Problem> report_packing(const Packing& packing, const Plan& plan, bool quiet) {
   const PackingOptions& options = packing.options;
   if (options.report.empty()) return {};
+  const ReportFile file = report_file(packing, plan);
   const std::string written = output_files(plan, options.output).back();
   ProgressBar bar("comparing", quiet);
   if (packing.source.artifact() != nullptr) {
@@ -48,13 +50,15 @@ std::vector<Problem> report_packing(const Packing& packing, const Plan& plan, bo
         diff(packing.source, output, packing.codecs, how_to_compare<DiffOptions>(options, bar));
     ErrorReport errors = report_of(report, packing.source, output);
     errors.subject.path = options.output;
-    write_report(report_file(packing, plan), errors);
+    write_report(file, errors);
+    if (!options.json) write_output(report_text(file));
     return {};
   }
   auto how = how_to_compare<VerifyOptions>(options, bar);
   how.against = &packing.source;
   const VerifyReport report = verify(written, packing.codecs, how);
-  write_report(report_file(packing, plan), report_of(report, options.output, packing.source));
+  write_report(file, report_of(report, options.output, packing.source));
+  if (!options.json) write_output(report_text(file));
   return report.problems;
 }
 

@@ -1,6 +1,7 @@
 #include "synps/reencode.h"
 
 #include <fmt/core.h>
+#include <spdlog/spdlog.h>
 
 #include <memory>
 #include <optional>
@@ -14,7 +15,10 @@
 #include "options.h"
 #include "packing.h"
 #include "profile_options.h"
+#include "synps/artifact_set.h"
+#include "synps/artifact_shards.h"
 #include "synps/format_name.h"
+#include "synps/shard_name.h"
 #include "target_options.h"
 #include "text.h"
 
@@ -31,13 +35,16 @@ constexpr const char* kRepackFooter =
     "  synps repack model.synps -o small.synps --compress zstd:9\n"
     "  synps repack model.synps -o relaid.synps --order rows8\n"
     "  synps repack model.synps -o wide.synps --to f32 --only '**.norm.weight'\n"
-    "  synps repack model.synps -o shards.synps --max-shard-size 5GB";
+    "  synps repack model.synps -o shards.synps --max-shard-size 5GB\n"
+    "  synps repack shards/ -o model.synps               one file of several";
 
 constexpr const char* kRequantizeFooter =
     "May round, and says of which weights. A weight that is stored in the wanted codec already is\n"
     "copied; one in another packed codec is decoded to f32 first, and the artifact records that it "
     "was\n"
-    "rounded before. With -p, the policy decides of every weight, as for packing.\n"
+    "rounded before. With -p, the policy decides of every weight, as for packing; what it does "
+    "not\n"
+    "say of device, dtype and form stays.\n"
     "\n"
     "Examples:\n"
     "  synps requantize model.synps -o small.synps --to q4_0 --only '**.mlp'\n"
@@ -66,6 +73,16 @@ struct Options {
   bool allow_unmatched = false;
 };
 
+/// Whether it opens as a checkpoint. What does not may be a damaged artifact, and is told as one.
+bool is_checkpoint(const std::string& path) {
+  try {
+    Checkpoint::open(path);
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 /// A problem that an option's value has, as a usage error.
 Error option_error(const char* option, const Problem& problem) {
   Problem told = problem;
@@ -78,7 +95,11 @@ const Codec* codec_of(const std::string& to, const CodecRegistry& codecs) {
   if (to.empty()) return nullptr;
   const FormatName format = resolve_format(to, codecs);
   if (format.codec != nullptr) return format.codec;
-  if (format.name.empty()) throw option_error("--to", format.problem);
+  if (format.name.empty()) {
+    Problem problem = format.problem;
+    if (!problem.want.empty()) problem.want = "a codec that encodes";  // keep changes nothing
+    throw option_error("--to", problem);
+  }
   throw usage_error("--to keep changes nothing", "leave out --to");
 }
 
@@ -126,10 +147,27 @@ void check_options(const Verb& verb, const Options& options) {
     throw usage_error("nothing says what to store the weights in",
                       "give --to CODEC, or a policy with -p; `synps repack` changes order and "
                       "compression alone");
-  if (!asked && options.compress.empty() && options.packing.max_shard == 0)
-    throw usage_error("nothing is to be changed",
-                      "give --to, --order, --orientation, --compress or --max-shard-size, or a "
-                      "policy with -p");
+}
+
+/// Without anything to change, shards still become one file.
+void check_change(const Options& options, const ArtifactSet& artifact) {
+  if (!options.to.empty() || !options.order.empty() || !options.orientation.empty() ||
+      !options.policy.empty() || !options.compress.empty() || options.packing.max_shard != 0 ||
+      artifact.is_sharded())
+    return;
+  throw usage_error("nothing is to be changed",
+                    "give --to, --order, --orientation, --compress or --max-shard-size, or a "
+                    "policy with -p");
+}
+
+/// A shard by itself is an artifact of its own weights, which may not be what was meant.
+void warn_of_shard(const ArtifactSet& artifact) {
+  const auto shard = parse_shard_name(artifact.path());
+  if (artifact.is_sharded() || !shard || shard->count == 1) return;
+  spdlog::warn(
+      "{}: this is shard {} of {}, and only its weights are taken; for all of them name {}",
+      escape_for_display(artifact.path()), shard->number, shard->count,
+      quote(shard_index_name(shard->artifact)));
 }
 
 void check_files(const Verb& verb, const Options& options) {
@@ -137,12 +175,12 @@ void check_files(const Verb& verb, const Options& options) {
     throw usage_error(fmt::format("{} writes artifacts, and the output is called {}", verb.name,
                                   quote(options.packing.output)),
                       "a GGUF file is made of a GGUF checkpoint, by `synps pack`");
-  if (is_artifact(options.packing.input)) return;
+  if (is_artifact(options.packing.input) || !is_checkpoint(options.packing.input)) return;
   throw Error({.code = ErrorCode::usage,
                .file = options.packing.input,
                .what = fmt::format("{} takes an artifact of synps", verb.name),
-               .found = "another file",
-               .hint = "make an artifact of a checkpoint with `synps pack`"});
+               .found = "a checkpoint",
+               .hint = "make an artifact of it with `synps pack`"});
 }
 
 int run(const Verb& verb, const Options& options, const CommonOptions& common) {
@@ -155,10 +193,13 @@ int run(const Verb& verb, const Options& options, const CommonOptions& common) {
   const CodecRegistry& known = policy ? policy->codecs() : codecs;
   const ReencodeRequest request = request_of(options, known);
   const Checkpoint artifact = Checkpoint::open_artifact(packing.input, known);
+  check_change(options, *artifact.artifact());
+  warn_of_shard(*artifact.artifact());
   PlanOptions how = plan_options(
       packing, pack_targets(options.target, packing.profile, policy ? &*policy : nullptr));
   how.allow_unmatched = options.allow_unmatched;
   how.compress = request.compress;
+  how.order_for_target = options.target.given();
   const Plan plan = policy ? plan_reencode(artifact, *policy, verb.rounding, how)
                            : plan_reencode(artifact, request, known, verb.rounding, how);
   return run_packing(

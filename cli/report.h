@@ -15,8 +15,8 @@ namespace synps::cli {
 /// A weight of a report that both sides have.
 struct ReportWeight {
   std::string path;
-  std::string source;       ///< encoding of the reference
-  std::string codec;        ///< that the other side stores it in, in short
+  std::string source;  ///< encoding of the reference
+  std::string codec;   ///< that the other side stores it in, in short; of a kept one the source's
   std::uint64_t bytes = 0;  ///< there, without padding
   std::uint64_t elements = 0;
   bool equal = false;        ///< in value
@@ -28,6 +28,7 @@ struct ReportWeight {
 struct ReportRemark {
   std::string title;
   std::vector<std::string> lines;
+  std::uint64_t count = 0;  ///< of problems or weights; a line may stand for several
 };
 
 /// What `--report` writes: how far the weights of one file are off another's.
@@ -36,6 +37,7 @@ struct ErrorReport {
   SideSummary subject;
   std::vector<ReportWeight> weights;
   std::vector<ReportRemark> remarks;
+  std::vector<std::string> hints{};  ///< why nothing could be compared; none where something was
 };
 
 /// Of an artifact, or a GGUF file, against the checkpoint that it was packed from.

@@ -1,5 +1,7 @@
 #include "report_file.h"
 
+#include <fmt/core.h>
+
 #include <span>
 
 #include "options.h"
@@ -24,6 +26,11 @@ void check_report(const ReportFile& file) {
                    .what = "the report is to be the same file as another output",
                    .hint = "choose another name for it"});
   AtomicFile::check(Os::posix(), file.path, {file.force, file.inputs});
+}
+
+std::string report_text(const ReportFile& file) {
+  if (file.path.empty()) return {};
+  return fmt::format("\nreport    {}\n", escape_for_display(file.path));
 }
 
 void write_report(const ReportFile& file, const ErrorReport& report) {

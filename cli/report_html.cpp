@@ -1,6 +1,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <map>
 #include <optional>
@@ -10,6 +11,7 @@
 #include "error_rows.h"
 #include "html_text.h"
 #include "report.h"
+#include "report_colours.h"
 #include "report_plot.h"
 #include "report_style.h"
 #include "text.h"
@@ -50,12 +52,36 @@ std::string cell(std::string_view content, std::string_view attributes = {}) {
   return fmt::format("<td{}{}>{}</td>", attributes.empty() ? "" : " ", attributes, content);
 }
 
-std::string snr_cell(const ErrorFigures& figures) {
-  return cell(figures.snr_db ? html_number(*figures.snr_db, snr_text(figures)) : "–");
+/// "−∞" is the ratio of an infinite error, and of any error of a reference that is zero.
+std::string snr_html(const ErrorFigures& figures) {
+  if (figures.snr_db) return html_number(*figures.snr_db, snr_text(figures));
+  return is_error(figures) ? "−∞" : "equal";
 }
 
-std::string number_cell(double value) {
-  return cell(html_number(value, brief_number(value)));
+std::string number_html(double value) {
+  return std::isfinite(value) ? html_number(value, brief_number(value)) : "∞";
+}
+
+std::string relative_html(const ErrorFigures& figures) {
+  return number_html(figures.relative_error.value_or(std::numeric_limits<double>::infinity()));
+}
+
+/// The name of an encoding, which lines may break after its colon.
+std::string codec_code(std::string_view codec) {
+  const std::size_t end = codec.find(':') + 1;  // 0 without one
+  return fmt::format("<code>{}{}{}</code>", html_text(codec.substr(0, end)),
+                     end != 0 ? "<wbr>" : "", html_text(codec.substr(end)));
+}
+
+std::string swatch(std::string_view codec) {
+  return fmt::format("<span class=\"swatch s{}\"></span>", codec_colour(codec));
+}
+
+/// A line without capital and full stop, of what is not from files, as a sentence.
+std::string sentence(std::string line) {
+  if (line.front() >= 'a' && line.front() <= 'z')
+    line.front() = static_cast<char>(line.front() - 'a' + 'A');
+  return html_text(line) + ".";
 }
 
 /// "3 patterns more are left out." or nothing.
@@ -81,15 +107,11 @@ class Page {
   void add_words();
   std::string counts_text() const;
   std::string bits_of(std::uint64_t bytes, std::uint64_t elements) const;
-  std::string swatch(const std::string& codec) const {
-    return fmt::format("<span class=\"swatch s{}\"></span>", colours_.at(codec));
-  }
 
   const ErrorReport& report_;
   std::vector<ErrorItem> errors_;             ///< of weights that differ and have figures
   std::vector<const ReportWeight*> weights_;  ///< likewise
   std::vector<CodecTotal> codecs_;            ///< by falling bytes
-  CodecColours colours_;
   std::uint64_t equal_ = 0;
   std::string out_;
 };
@@ -112,13 +134,15 @@ Page::Page(const ErrorReport& report) : report_(report) {
   for (auto& entry : totals) codecs_.push_back(std::move(entry.second));
   std::stable_sort(codecs_.begin(), codecs_.end(),
                    [](const CodecTotal& a, const CodecTotal& b) { return a.bytes > b.bytes; });
-  for (std::size_t i = 0; i < codecs_.size(); ++i)
-    colours_[codecs_[i].codec] = std::min(i, kReportColours - 1);
 }
 
 void Page::add_head() {
-  const std::string reference = html_text(file_name(report_.reference.path));
-  const std::string subject = html_text(file_name(report_.subject.path));
+  std::string reference = html_text(file_name(report_.reference.path));
+  std::string subject = html_text(file_name(report_.subject.path));
+  if (reference == subject) {  // in two folders, or one file twice
+    reference += " (A)";
+    subject += " (B)";
+  }
   out_ += fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
@@ -131,8 +155,10 @@ void Page::add_head() {
   out_ += "<p class=\"lede\">" + counts_text();
   // Told in full below.
   for (const ReportRemark& remark : report_.remarks)
-    out_ += fmt::format(" {}: {}.", html_text(remark.title), grouped(remark.lines.size()));
+    out_ += fmt::format(" {}: {}.", html_text(remark.title), grouped(remark.count));
   out_ += "</p>\n";
+  for (const std::string& hint : report_.hints)
+    out_ += "<p class=\"note\">" + sentence(hint) + "</p>\n";
 }
 
 std::string Page::counts_text() const {
@@ -166,48 +192,54 @@ void Page::add_facts() {
   if (!order.empty()) {
     const ErrorFigures& worst = errors_[order.front()].figures;
     const ErrorFigures& median = errors_[order[order.size() / 2]].figures;
-    fact("worst ratio", snr_text(worst), "dB");
-    fact("median ratio of those not equal", snr_text(median), "dB");
+    fact("worst SNR", snr_html(worst), "dB");
+    fact("median SNR of those not equal", snr_html(median), "dB");
   }
   out_ += "</dl>\n";
 }
 
 void Page::add_sides() {
   out_ +=
-      "<h2>What was compared</h2>\n<div class=\"wide\"><table>\n<thead><tr><th></th>"
+      "<h2>What was compared</h2>\n<div class=\"wide\"><table "
+      "id=\"sides\">\n<thead><tr><th>side</th>"
       "<th class=\"l\">file</th><th class=\"l\">kind</th><th>weights</th><th>elements</th>"
       "<th>bytes of weights</th><th>bits per weight</th><th>bytes of files</th></tr></thead>\n"
       "<tbody>\n";
   const auto row = [this](std::string_view role, const SideSummary& side) {
-    out_ += "<tr>" + cell(role) + cell(code(file_name(side.path)), "class=\"l\"") +
+    out_ += "<tr>" + cell(role) + cell(code(file_name(side.path)), "class=\"l name\"") +
             cell(html_text(side.kind), "class=\"l\"") + cell(grouped(side.weights)) +
             cell(grouped(side.elements)) + cell(grouped(side.weight_bytes)) +
             cell(bits_of(side.weight_bytes, side.elements)) + cell(grouped(side.file_bytes)) +
             "</tr>\n";
   };
-  row("reference", report_.reference);
-  row("compared with it", report_.subject);
+  row("A, the reference", report_.reference);
+  row("B", report_.subject);
   out_ += "</tbody></table></div>\n";
 }
 
 void Page::add_plot() {
-  const ReportPlot plot = report_plot(report_.weights, colours_);
-  if (plot.svg.empty()) return;
+  if (report_.weights.empty()) return;
+  out_ += "<h2>Error against size</h2>\n";
+  const ReportPlot plot = report_plot(report_.weights);
+  if (plot.svg.empty()) {
+    out_ += errors_.empty()
+                ? "<p class=\"note\">No weight has an error to draw.</p>\n"
+                : "<p class=\"note\">No weight has an SNR to draw: each is equal, or its "
+                  "SNR is −∞.</p>\n";
+    return;
+  }
   out_ +=
-      "<h2>Error against size</h2>\n"
       "<p class=\"note\">A point is a weight; a larger one has more elements; those that "
-      "would hide each other stand side by side. Higher is "
-      "better, and further left is smaller.</p>\n<p class=\"note\">";
+      "would hide each other are a little apart. Higher is "
+      "better, and further left is smaller.</p>\n<p class=\"note legend\">";
   for (const CodecTotal& total : codecs_)
-    out_ += fmt::format("{}{} &nbsp; ", swatch(total.codec), html_text(total.codec));
+    out_ += fmt::format("<span>{}{}</span> ", swatch(total.codec), html_text(total.codec));
   out_ += "</p>\n" + plot.svg;
   if (plot.at_the_right != 0)
-    out_ += fmt::format(
-        "<p class=\"note\">At the right edge {} of more than {} bits: so small that what the codec "
-        "adds to each counts.</p>\n",
-        counted(plot.at_the_right, "weight"), plot.right);
+    out_ += fmt::format("<p class=\"note\">At the right edge: {} of more than {} bits each.</p>\n",
+                        counted(plot.at_the_right, "weight"), plot.right);
   if (plot.at_the_top != 0)
-    out_ += fmt::format("<p class=\"note\">At the upper edge {} above {} dB.</p>\n",
+    out_ += fmt::format("<p class=\"note\">At the upper edge: {} above {} dB.</p>\n",
                         counted(plot.at_the_top, "weight"), plot.top);
   if (plot.left_out != 0)
     out_ += fmt::format(
@@ -219,7 +251,8 @@ void Page::add_plot() {
 void Page::add_codecs() {
   if (codecs_.empty()) return;
   out_ +=
-      "<h2>Bytes by codec</h2>\n<div class=\"wide\"><table>\n<thead><tr><th>codec</th>"
+      "<h2>Bytes by codec</h2>\n<div class=\"wide\"><table "
+      "id=\"codecs\">\n<thead><tr><th>codec</th>"
       "<th class=\"l\"></th><th>share</th><th>bytes</th><th>weights</th><th>equal</th>"
       "<th>bits per weight</th><th>worst SNR, dB</th></tr></thead>\n<tbody>\n";
   std::uint64_t all = 0;
@@ -227,15 +260,18 @@ void Page::add_codecs() {
   for (const CodecTotal& total : codecs_) {
     const double share =
         all == 0 ? 0 : 100 * static_cast<double>(total.bytes) / static_cast<double>(all);
-    out_ += "<tr>" + cell(swatch(total.codec) + code(total.codec)) +
+    out_ += "<tr>" + cell(swatch(total.codec) + codec_code(total.codec)) +
             cell(fmt::format("<div class=\"track\"><div class=\"fill s{}\" "
                              "style=\"width:{:.2f}%\"></div></div>",
-                             colours_.at(total.codec), share),
+                             codec_colour(total.codec), share),
                  "class=\"bar\"") +
             cell(percent(total.bytes, all)) + cell(grouped(total.bytes)) +
             cell(grouped(total.weights)) + cell(grouped(total.equal)) +
             cell(bits_of(total.bytes, total.elements)) +
-            (total.worst ? snr_cell(*total.worst) : cell("–")) + "</tr>\n";
+            cell(total.worst                    ? snr_html(*total.worst)
+                 : total.equal == total.weights ? "equal"
+                                                : "–") +
+            "</tr>\n";
   }
   out_ += "</tbody></table></div>\n";
 }
@@ -246,16 +282,17 @@ void Page::add_patterns() {
   out_ +=
       "<h2>By pattern</h2>\n<p class=\"note\">Weights that differ in numbers only share a row, "
       "which has the worst of them in each column. The worst row is the first.</p>\n"
-      "<div class=\"wide\"><table>\n<thead><tr><th>weights</th><th>count</th>"
+      "<div class=\"wide\"><table id=\"patterns\">\n<thead><tr><th>weights</th><th>count</th>"
       "<th class=\"l\">from</th><th class=\"l\">to</th><th>SNR, dB</th><th>relative error</th>"
       "<th>RMSE</th><th>max abs error</th></tr></thead>\n<tbody>\n";
   for (std::size_t i = 0; i < rows.size() && i < kPatternRows; ++i) {
     const ErrorRow& row = rows[i];
     out_ += "<tr>" + cell(path_code(row.pattern), "class=\"path\"") +
-            cell(grouped(row.members.size())) + cell(code(row.cells[0]), "class=\"l\"") +
-            cell(swatch(row.cells[1]) + code(row.cells[1]), "class=\"l\"") + snr_cell(row.figures) +
-            (row.figures.relative_error ? number_cell(*row.figures.relative_error) : cell("–")) +
-            number_cell(row.figures.rmse) + number_cell(row.figures.max_abs_error) + "</tr>\n";
+            cell(grouped(row.members.size())) + cell(codec_code(row.cells[0]), "class=\"l\"") +
+            cell(swatch(row.cells[1]) + codec_code(row.cells[1]), "class=\"l\"") +
+            cell(snr_html(row.figures)) + cell(relative_html(row.figures)) +
+            cell(number_html(row.figures.rmse)) + cell(number_html(row.figures.max_abs_error)) +
+            "</tr>\n";
   }
   out_ += "</tbody></table></div>\n" +
           left_out(rows.size() - std::min(rows.size(), kPatternRows), "row");
@@ -274,12 +311,12 @@ void Page::add_worst() {
     const ReportWeight& weight = *weights_[order[i]];
     const ErrorFigures& figures = item.figures;
     out_ += "<tr>" + cell(path_code(item.path), "class=\"path\"") +
-            cell(code(weight.source), "class=\"l\"") +
-            cell(swatch(weight.codec) + code(weight.codec), "class=\"l\"") +
-            cell(bits_of(weight.bytes, weight.elements)) + snr_cell(figures) +
-            (figures.relative_error ? number_cell(*figures.relative_error) : cell("–")) +
-            number_cell(figures.rmse) + number_cell(figures.mean_abs_error) +
-            number_cell(figures.max_abs_error) + "</tr>\n";
+            cell(codec_code(weight.source), "class=\"l\"") +
+            cell(swatch(weight.codec) + codec_code(weight.codec), "class=\"l\"") +
+            cell(bits_of(weight.bytes, weight.elements)) + cell(snr_html(figures)) +
+            cell(relative_html(figures)) + cell(number_html(figures.rmse)) +
+            cell(number_html(figures.mean_abs_error)) + cell(number_html(figures.max_abs_error)) +
+            "</tr>\n";
   }
   out_ += "</tbody></table></div>\n" +
           left_out(order.size() - std::min(order.size(), kWorstRows), "weight");
@@ -287,8 +324,7 @@ void Page::add_worst() {
 
 void Page::add_remarks() {
   for (const ReportRemark& remark : report_.remarks) {
-    out_ += fmt::format("<h2>{}: {}</h2>\n<ul>\n", html_text(remark.title),
-                        grouped(remark.lines.size()));
+    out_ += fmt::format("<h2>{}: {}</h2>\n<ul>\n", html_text(remark.title), grouped(remark.count));
     for (std::size_t i = 0; i < remark.lines.size() && i < kRemarkLines; ++i)
       out_ += "<li>" + code(remark.lines[i]) + "</li>\n";
     out_ += "</ul>\n" +
@@ -303,7 +339,9 @@ void Page::add_words() {
   out_ += "<h2>Words</h2>\n<dl class=\"words\">\n";
   word("SNR",
        "signal-to-noise ratio: 10·log10 of the sum of squared reference values over the sum "
-       "of squared errors, in decibels. 6 dB more halve the error.");
+       "of squared errors, in decibels. 6 dB more halve the error. −∞ where the error is infinite, "
+       "as "
+       "of a value that became infinite, or where the reference is zero.");
   word("relative error", "the norm of the errors over the norm of the reference.");
   word("RMSE", "the root of the mean squared error.");
   word("bits per weight", "stored bits over elements, without padding.");

@@ -10,6 +10,7 @@
 
 #include "error_rows.h"
 #include "html_text.h"
+#include "report_colours.h"
 #include "text.h"
 
 namespace synps::cli {
@@ -27,18 +28,20 @@ constexpr std::size_t kMostPoints = 2000;
 /// Of them the worst, without exception; the others are spread over the rest.
 constexpr std::size_t kWorstPoints = 800;
 
-/// More bits are drawn at the edge: small weights of block codecs can take any number.
+/// More bits are drawn at the edge: small weights of block codecs can take any number. Equal
+/// weights of more bits than a float, such as integers, would only squeeze the others.
 constexpr double kMostBits = 66;
+constexpr double kMostEqualBits = 32;
 /// So are higher ratios, which rounding of the last bits can have.
 constexpr double kMostDecibels = 100;
 
 constexpr double kSmallest = 3;
 constexpr double kLargest = 9;
 
-/// Points in the same cell of this size are set side by side, so far apart, and no farther than
-/// that from their place.
+/// Points in the same cell of this size are moved apart to the sides, in two steps of this size: as
+/// bits, too little to be taken for others.
 constexpr double kCell = 6;
-constexpr double kSideStep = 4;
+constexpr double kSideStep = 1.5;
 constexpr int kSideSteps = 2;
 
 struct Point {
@@ -82,7 +85,7 @@ Axis axis_over(double low, double high) {
 
 class Plot {
  public:
-  Plot(const std::vector<ReportWeight>& weights, const CodecColours& colours);
+  explicit Plot(const std::vector<ReportWeight>& weights);
   ReportPlot draw();
 
  private:
@@ -103,11 +106,11 @@ class Plot {
   void add_strip(double at, const char* label);
   void add_point(const Point& point);
 
-  const CodecColours& colours_;
   std::vector<Point> points_;
   std::uint64_t most_ = 0;  ///< elements of a weight
   Axis x_;
   Axis y_;
+  bool ratio_ = false;     ///< there are weights with a ratio
   bool equal_ = false;     ///< there are weights without an error
   bool no_ratio_ = false;  ///< there are weights with an error and no ratio
   double top_ = 24;        ///< of the axes
@@ -116,8 +119,7 @@ class Plot {
   ReportPlot out_;
 };
 
-Plot::Plot(const std::vector<ReportWeight>& weights, const CodecColours& colours)
-    : colours_(colours) {
+Plot::Plot(const std::vector<ReportWeight>& weights) {
   choose_points(weights);
   choose_axes();
 }
@@ -147,17 +149,17 @@ void Plot::choose_points(const std::vector<ReportWeight>& weights) {
 
 void Plot::choose_axes() {
   double bits = 1;
-  bool any = false;
   double low = 0;
   double high = 0;
   for (const Point& point : points_) {
     most_ = std::max(most_, point.weight->elements);
-    if (point.bits <= kMostBits) bits = std::max(bits, point.bits);
+    if (point.bits <= (point.weight->equal ? kMostEqualBits : kMostBits))
+      bits = std::max(bits, point.bits);
     const auto& snr = point.weight->figures.snr_db;
     if (snr) {
-      low = any ? std::min(low, *snr) : *snr;
-      high = any ? std::max(high, *snr) : *snr;
-      any = true;
+      low = ratio_ ? std::min(low, *snr) : *snr;
+      high = ratio_ ? std::max(high, *snr) : *snr;
+      ratio_ = true;
     } else if (point.weight->equal) {
       equal_ = true;
     } else {
@@ -216,17 +218,18 @@ void Plot::add_point(const Point& point) {
   const std::string error = weight.equal ? "equal"
                             : weight.figures.snr_db
                                 ? fmt::format("{:.2f} dB", *weight.figures.snr_db)
-                                : "an error, and no ratio";
+                                : "−∞ dB";
   out_.svg += fmt::format(
       "<circle class=\"k{}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{:.1f}\"><title>{}\n{}, {} bits per "
       "weight, {}</title></circle>\n",
-      colours_.at(weight.codec), across + side_steps_.next(across, height), height, radius(weight),
+      codec_colour(weight.codec),
+      std::clamp(across + side_steps_.next(across, height), kLeft, kRight), height, radius(weight),
       html_text(weight.path), html_text(weight.codec), bits_each(weight.bytes, weight.elements),
       error);
 }
 
 ReportPlot Plot::draw() {
-  if (points_.empty()) return {};
+  if (!ratio_) return {};
   out_.svg = fmt::format(
       "<svg viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"Signal-to-noise ratio of weights "
       "against "
@@ -234,7 +237,7 @@ ReportPlot Plot::draw() {
       kWidth, kHeight);
   add_axes();
   if (equal_) add_strip(kEqualLine, "equal");
-  if (no_ratio_) add_strip(kNoRatioLine, "no ratio");
+  if (no_ratio_) add_strip(kNoRatioLine, "−∞");
   // Large ones first, so that they hide no small ones.
   std::vector<Point> points = points_;
   std::stable_sort(points.begin(), points.end(), [](const Point& a, const Point& b) {
@@ -247,8 +250,8 @@ ReportPlot Plot::draw() {
 
 }  // namespace
 
-ReportPlot report_plot(const std::vector<ReportWeight>& weights, const CodecColours& colours) {
-  return Plot(weights, colours).draw();
+ReportPlot report_plot(const std::vector<ReportWeight>& weights) {
+  return Plot(weights).draw();
 }
 
 }  // namespace synps::cli

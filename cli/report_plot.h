@@ -1,19 +1,12 @@
 #pragma once
 
 #include <cstddef>
-#include <map>
 #include <string>
 #include <vector>
 
 #include "report.h"
 
 namespace synps::cli {
-
-/// Colours that a page has; codecs beyond share the last one.
-inline constexpr std::size_t kReportColours = 8;
-
-/// The colour of a codec, by rank of its bytes.
-using CodecColours = std::map<std::string, std::size_t>;
 
 struct ReportPlot {
   std::string svg;
@@ -26,7 +19,7 @@ struct ReportPlot {
 };
 
 /// Signal-to-noise ratio against bits per weight, a point a weight. `svg` is "" where no weight has
-/// figures.
-ReportPlot report_plot(const std::vector<ReportWeight>& weights, const CodecColours& colours);
+/// a ratio.
+ReportPlot report_plot(const std::vector<ReportWeight>& weights);
 
 }  // namespace synps::cli

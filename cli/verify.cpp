@@ -87,7 +87,8 @@ int run(const Options& options, const CommonOptions& common) {
   if (!file.path.empty()) write_report(file, report_of(report, options.artifact, *checkpoint));
   write_output(options.json ? verify_json(report)
                             : verify_text(report, options.artifact, options.against, options.all,
-                                          output_width()));
+                                          output_width()) +
+                                  report_text(file));
   if (options.against.empty()) warn_of_missing_codecs(options.artifact, codecs);
   if (report.ok()) return 0;
   write_error(error_lines(report.problems));

@@ -13,11 +13,11 @@
 namespace synps::cli {
 namespace {
 
-/// The weights that are not equal to their source.
+/// The weights that are not equal to their source. Those that nothing decodes are problems.
 std::vector<ErrorItem> error_items(const VerifyReport& report) {
   std::vector<ErrorItem> items;
   for (const WeightError& error : report.weights)
-    if (!error.exact)
+    if (!error.exact && error.has_figures())
       items.push_back(
           {error.path, {short_codec(error.codec)}, static_cast<const ErrorFigures&>(error)});
   return items;
@@ -63,7 +63,8 @@ std::string verify_text(const VerifyReport& report, const std::string& artifact,
   out += comparison_text(report, against);
   const std::vector<ErrorRow> rows = error_rows(error_items(report), all);
   if (rows.empty()) return out;
-  out += all ? "\n" : "\nThe worst weight of each row, worst row first:\n";
+  out += all ? "\n"
+             : "\nBy pattern, the worst first; each column has the worst of a pattern's weights:\n";
   return out + error_table(rows, {"CODEC"}, all, width);
 }
 

@@ -36,10 +36,12 @@ std::string compression_text(const ReportedWeight& weight) {
 std::string steps(const ReportedWeight& weight) {
   const StoredWeight& stored = *weight.stored;
   const std::string codec = short_codec(stored.codec.id());
-  if (!weight.from.empty())
-    return stored.codec.is_keep() || short_codec(weight.from) == codec
-               ? short_codec(weight.from) + " kept as stored"
-               : short_codec(weight.from) + " -> " + codec;
+  if (!weight.from.empty()) {
+    const std::string from = short_codec(weight.from);
+    if (stored.codec.is_keep() || from == codec) return from + " kept as stored";
+    const bool rounded = !stored.history.empty();
+    return fmt::format("{} -> {}{}", from, codec, rounded ? " (rounded before)" : "");
+  }
   if (stored.form.encoding.kind == Encoding::Kind::keep_as_stored)
     return short_codec(stored.source) + " kept as stored";
   std::string text = short_codec(stored.source);
@@ -58,11 +60,14 @@ std::string encodings(const ReportedWeight& weight) {
 /// What an artifact says of how a weight is held, beside its encoding.
 std::string form_text(const ReportedWeight& weight) {
   const StoredWeight& stored = *weight.stored;
-  std::string text =
-      fmt::format(", {}, {}", to_string(stored.form.order), to_string(stored.form.residency));
+  std::string text = ", ";
+  if (weight.order_before && *weight.order_before != stored.form.order)
+    text += fmt::format("{} -> ", to_string(*weight.order_before));
+  text += fmt::format("{}, {}", to_string(stored.form.order), to_string(stored.form.residency));
   if (stored.form.orientation != Orientation::out_in)
     text += fmt::format(", {}", to_string(stored.form.orientation));
   text += compression_text(weight);
+  if (weight.inflated) text += ", inflated";
   if (stored.scheme && stored.scheme->is_volatile) text += ", volatile";
   if (stored.device != StoredWeight().device)
     text += ", on device " + escape_for_display(stored.device);
@@ -81,6 +86,14 @@ std::uint64_t source_bytes(const StoredWeight& stored, const CodecRegistry& code
   std::uint64_t sum = 0;
   for (const Component& component : codec->components(weight)) sum += component.bytes;
   return sum;
+}
+
+/// What the artifact has of a weight that is stored anew.
+void report_source(const StoredWeight& source, const SourceTensor& tensor, ReportedWeight& weight) {
+  weight.from = source.codec.is_keep() ? tensor.encoding : source.codec.id();
+  weight.order_before = source.form.order;
+  weight.inflated = compression_of(source).method != Compression::none &&
+                    compression_of(*weight.stored).method == Compression::none;
 }
 
 std::string file_name(const std::string& path) {
@@ -147,7 +160,7 @@ WeightReport report_plan(const Plan& plan, const Policy* policy, const Checkpoin
     weight.bytes_are_bound = compression_of(*weight.stored).method != Compression::none;
     weight.lossless = planned.lossless;
     if (const SourceTensor& tensor = checkpoint.tensors()[planned.tensor]; tensor.stored != nullptr)
-      weight.from = tensor.stored->codec.is_keep() ? tensor.encoding : tensor.stored->codec.id();
+      report_source(*tensor.stored, tensor, weight);
     weight.compress_given = given(*weight.stored, "form.compress");
     weight.format_given = given(*weight.stored, "format");
     weight.gguf_type = planned.gguf_type;

@@ -18,7 +18,9 @@ namespace synps::cli {
 /// What plan, pack and inspect show of a weight of an artifact, or of a GGUF file to be written.
 struct ReportedWeight {
   const StoredWeight* stored = nullptr;
-  std::string from;      ///< of an artifact that is repacked: what it stores; else ""
+  std::string from;  ///< of an artifact that is repacked: what it stores; else ""
+  std::optional<Order> order_before{};  ///< with `from`
+  bool inflated = false;                ///< it was compressed there, and is not any more
   bool lossless = true;  ///< what is done to it; of an artifact that exists, all that was done
   std::uint64_t source_bytes = 0;
   std::uint64_t bytes = 0;       ///< in the artifact, padding included

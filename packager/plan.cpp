@@ -86,13 +86,16 @@ std::vector<WeightResolution> resolve_all(const Checkpoint& checkpoint, const Po
 }
 
 Plan plan_resolved(const Checkpoint& checkpoint, const Policy& policy,
-                   std::vector<WeightResolution> resolutions, const PlanOptions& options) {
+                   std::vector<WeightResolution> resolutions, std::vector<GivenWeight> given,
+                   const PlanOptions& options) {
   std::vector<Problem> warnings = scale_warnings(checkpoint, resolutions);
   Planner planner(checkpoint, policy.codecs(), value_schemes(policy), options);
   for (std::size_t i = 0; i < resolutions.size(); ++i) {
     const auto weight = checkpoint.tensors()[i].scale_of;
-    if (!weight || planner.keeps(*weight, resolutions[*weight])) planner.add(i, resolutions[i]);
+    if (!weight || planner.keeps(*weight, resolutions[*weight]))
+      planner.add(i, resolutions[i], given.empty() ? nullptr : &given[i]);
   }
+  given = {};
   resolutions = {};  // as large as the plan, and done with before the layout needs memory
   Plan plan = planner.finish();
   plan.warnings = std::move(warnings);
@@ -102,7 +105,7 @@ Plan plan_resolved(const Checkpoint& checkpoint, const Policy& policy,
 
 Plan make_plan(const Checkpoint& checkpoint, const Policy& policy, const PlanOptions& options) {
   check_output_kind(checkpoint, options.output);
-  return plan_resolved(checkpoint, policy, resolve_all(checkpoint, policy, options), options);
+  return plan_resolved(checkpoint, policy, resolve_all(checkpoint, policy, options), {}, options);
 }
 
 }  // namespace synps

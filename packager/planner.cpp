@@ -37,18 +37,6 @@ std::vector<Component> components_of(const StoredWeight& stored) {
   return components;
 }
 
-std::vector<Decision> decisions(const WeightResolution& resolution) {
-  std::vector<Decision> result;
-  for (const KeyDecision& decision : resolution.decisions)
-    if (decision.policy != nullptr)
-      result.push_back({decision.key, decision.policy->pattern.text()});
-    else if (decision.given)  // an empty pattern: whoever packs, and no policy
-      result.push_back({decision.key, ""});
-  std::sort(result.begin(), result.end(),
-            [](const Decision& a, const Decision& b) { return a.key < b.key; });
-  return result;
-}
-
 /// The policy that decided the format, and the line of its scheme.
 void name_policy(const WeightResolution& resolution, const GivenWeight* given,
                  PlannedWeight& planned) {
@@ -76,6 +64,18 @@ ArtifactLayout lay_out_for(const Checkpoint& checkpoint, ArtifactContents conten
 }
 
 }  // namespace
+
+std::vector<Decision> decisions_of(const WeightResolution& resolution) {
+  std::vector<Decision> result;
+  for (const KeyDecision& decision : resolution.decisions)
+    if (decision.policy != nullptr)
+      result.push_back({decision.key, decision.policy->pattern.text()});
+    else if (decision.given)  // an empty pattern: whoever packs, and no policy
+      result.push_back({decision.key, ""});
+  std::sort(result.begin(), result.end(),
+            [](const Decision& a, const Decision& b) { return a.key < b.key; });
+  return result;
+}
 
 Planner::Planner(const Checkpoint& checkpoint, const CodecRegistry& codecs,
                  std::vector<ValueScheme> values, const PlanOptions& options)
@@ -187,7 +187,7 @@ void Planner::add(std::size_t index, const WeightResolution& resolution, const G
 
   StoredWeight stored;
   describe(stored, tensor, resolution);
-  stored.decisions = given != nullptr ? given->decisions : decisions(resolution);
+  stored.decisions = given != nullptr ? given->decisions : decisions_of(resolution);
   const bool empty = tensor.weight.shape.elements() == 0;
   const bool unchanged = keeps(index, resolution);
   if (!empty && resolution.used_fallback) {

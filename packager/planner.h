@@ -17,6 +17,9 @@ struct GivenWeight {
   std::optional<WeightForm> form{};
 };
 
+/// What an artifact says of who decided: policies, by their patterns, and whoever called.
+std::vector<Decision> decisions_of(const WeightResolution& resolution);
+
 /// Plans weights one by one, and lays them out.
 class Planner {
  public:

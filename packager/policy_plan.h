@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "planner.h"
 #include "synps/plan.h"
 
 namespace synps {
@@ -11,8 +12,10 @@ namespace synps {
 std::vector<WeightResolution> resolve_all(const Checkpoint& checkpoint, const Policy& policy,
                                           const PlanOptions& options);
 
-/// The plan that comes of it.
+/// The plan that comes of it. `given`: by tensor, what holds whatever the resolution says; empty
+/// for nothing.
 Plan plan_resolved(const Checkpoint& checkpoint, const Policy& policy,
-                   std::vector<WeightResolution> resolutions, const PlanOptions& options);
+                   std::vector<WeightResolution> resolutions, std::vector<GivenWeight> given,
+                   const PlanOptions& options);
 
 }  // namespace synps

@@ -15,6 +15,7 @@
 #include "synps/pack_source.h"
 #include "synps/row_order.h"
 #include "synps/unmatched_pattern.h"
+#include "unsaid_keys.h"
 
 namespace synps {
 namespace {
@@ -32,12 +33,6 @@ SharedList<Decision> decided(const SharedList<Decision>& decisions,
   std::sort(result.begin(), result.end(),
             [](const Decision& a, const Decision& b) { return a.key < b.key; });
   return result;
-}
-
-Compression compression_of(const StoredWeight& stored) {
-  for (const StoredComponent& component : stored.components)
-    if (component.compressed()) return component.compression;
-  return Compression::none;
 }
 
 /// Plans what is asked for without a policy.
@@ -84,6 +79,7 @@ class Reencoder {
   const PlanOptions& options_;
   std::size_t selected_ = 0;   ///< weights
   std::size_t encodable_ = 0;  ///< of them, such as have values that may be encoded
+  std::size_t labelled_ = 0;   ///< of them, such as are matrices, where a label is asked for
   std::size_t reordered_ = 0;  ///< of them, such as can have the order that is asked for
   WeightProblems problems_;
 };
@@ -97,8 +93,10 @@ auto Reencoder::as_it_is(const StoredWeight& stored) const -> Wanted {
   resolution.scheme = stored.scheme;
   resolution.dtype = stored.compute;
   resolution.form = stored.asked;
-  // A codec may be compressed though nobody now says so; that stays, too.
-  if (const Compression method = compression_of(stored); method != resolution.form.compress.method)
+  // What is compressed stays so, whatever an odd index says that was asked; nothing is there to
+  // compress of a weight without elements.
+  const Compression method = compression_of(stored);
+  if (stored.weight.shape.elements() != 0 && method != resolution.form.compress.method)
     resolution.form.compress = {method, method == Compression::none ? 0 : kDefaultZstdLevel};
   resolution.device = stored.device;
   wanted.given = {stored.decisions, stored.form};
@@ -139,6 +137,12 @@ bool Reencoder::change_codec(const WeightFacts& facts, const SourceTensor& tenso
   resolution.codec = request_.codec;
   if (!resolution.scheme) resolution.scheme.emplace();
   resolution.scheme->format = target.id();
+  if (!target.dense && facts.weight.shape.rank() < 2)
+    resolution.warning = fmt::format(
+        "{} for a vector, most often a norm or a bias, which few programs expect; leave such "
+        "weights "
+        "out with --only",
+        CodecRegistry::short_name(target));
   given.emplace_back("format");
   return true;
 }
@@ -164,7 +168,8 @@ void Reencoder::change_form(const WeightFacts& facts, const SourceTensor& tensor
     asked.compress = *request_.compress;
     given.emplace_back("form.compress");
   }
-  if (request_.orientation) {
+  if (request_.orientation && facts.weight.shape.rank() == 2) {
+    ++labelled_;
     asked.orientation = *request_.orientation;
     given.emplace_back("form.orientation");
   }
@@ -176,7 +181,10 @@ void Reencoder::change_form(const WeightFacts& facts, const SourceTensor& tensor
     packed = resolve_packed_form(asked, source, target);
   }
   WeightForm form = *wanted.given.form;
-  if (converts) form = packed.form;
+  if (converts) {
+    form = packed.form;
+    if (source.rows8 && !options_.order_for_target) form.order = tensor.stored->form.order;
+  }
   form.orientation = asked.orientation;
   if (source.compression != compression_of(*tensor.stored)) form.residency = packed.form.residency;
   if (request_.order && (*request_.order == Order::rows1 || source.rows8)) {
@@ -213,7 +221,15 @@ void Reencoder::check_selection() {
       problem.hint = hint_for_unmatched(*request_.only, paths, "`synps inspect` lists the paths");
     throw Error(std::move(problem));
   }
-  if (!request_.order || reordered_ != 0 || artifact_.tensors().empty()) return;
+  if (artifact_.tensors().empty()) return;
+  if (request_.orientation && labelled_ == 0)
+    throw Error({.code = ErrorCode::policy,
+                 .file = artifact_.path(),
+                 .what = "no weight can have the orientation",
+                 .field = "form.orientation",
+                 .found = std::string(to_string(*request_.orientation)),
+                 .want = "a matrix"});
+  if (!request_.order || reordered_ != 0) return;
   throw Error({.code = ErrorCode::policy,
                .file = artifact_.path(),
                .what = "no weight can have the order",
@@ -283,7 +299,9 @@ Plan plan_reencode(const Checkpoint& artifact, const ReencodeRequest& request,
 Plan plan_reencode(const Checkpoint& artifact, const Policy& policy, Rounding rounding,
                    const PlanOptions& options) {
   check_artifact(artifact, options);
-  Plan plan = plan_resolved(artifact, policy, resolve_all(artifact, policy, options), options);
+  std::vector<WeightResolution> resolutions = resolve_all(artifact, policy, options);
+  std::vector<GivenWeight> given = keep_unsaid(artifact, policy.codecs(), options, resolutions);
+  Plan plan = plan_resolved(artifact, policy, std::move(resolutions), std::move(given), options);
   std::vector<Problem> problems;
   if (rounding == Rounding::refused) add_roundings(plan, policy, problems);
   if (!problems.empty()) throw Error(std::move(problems));

@@ -14,6 +14,8 @@ DIFF_KEYS = {"equal", "a", "b", "paired", "weights", "only_in_a", "only_in_b", "
 SIDE_KEYS = {"path", "kind", "weights", "elements", "weight_bytes", "file_bytes"}
 WEIGHT_KEYS = {"path", "status", "a", "b", "decoded", "reason", *FIGURES}
 VOID = {"meta", "wbr"}
+# Of the page's style at 16 pixels: what a character of a cell takes, and what is left of it.
+CHARACTER = 0.92 * 16 * 0.62
 
 
 class Page(HTMLParser):
@@ -41,7 +43,7 @@ class Page(HTMLParser):
             self.row = []
         elif tag in ("td", "th"):
             self.row.append({"text": "", "value": None})
-        elif tag == "data":
+        elif tag == "data" and self.row:
             self.row[-1]["value"] = float(dict(attrs)["value"])
         elif tag == "title":
             self.titles.append("")
@@ -66,6 +68,16 @@ class Page(HTMLParser):
             self.titles[-1] += data
         elif self.row:
             self.row[-1]["text"] += data
+
+    def width(self, table):
+        """Pixels that the columns but the first take, where none of their cells is broken."""
+        head, *rows = self.rows[table]
+        pixels = 0
+        for i, title in enumerate(head[1:], 1):
+            words = [len(word) for word in title["text"].split()]
+            cells = [len(row[i]["text"]) for row in rows]
+            pixels += max(words + cells) * CHARACTER + 0.9 * 16
+        return pixels
 
     def worst(self):
         """By path: the figures of the table of worst weights, as programs read them."""
@@ -359,7 +371,126 @@ class Reports(Diff):
         self.ok("verify", "tiny.synps", "--against", "tiny.safetensors", "--report", "verify.html")
         self.assertEqual(self.read("verify.html"), self.read("pack.html"))
         self.diff("tiny.safetensors", "tiny.synps", "--report", "diff.html")
-        self.check_worst(self.page("diff.html"), weights)
+        # With what is kept under the same name, too.
+        self.assertEqual(self.read("diff.html"), self.read("pack.html"))
+        self.assertNotIn(">keep<", self.read("pack.html").decode())
+
+    def pack_huge(self):
+        """Equal weights, some of 64 bits, and one each with a finite and an infinite error."""
+        self.write("h.safetensors", ("big", "F32", [32], [1e30] * 32),
+                   ("fine", "F32", [32], fixtures.values(32, 1)),
+                   ("ids", "I64", [32], list(range(32))), ("kept", "F32", [32], [0.5] * 32))
+        with open(self.path("h.toml"), "w", encoding="utf-8") as out:
+            out.write('[myelin]\nformats = ["f16", "f32", "i64"]\n\n'
+                      '[[policies."*".schemes]]\nformat = "keep"\n'
+                      '[[policies."{big,fine}".schemes]]\nformat = "f16"\n')
+        return self.ok("pack", "h.safetensors", "-p", "h.toml", "-o", "h.synps",
+                       "--allow-overflow", "--report", "h.html")
+
+    def test_an_infinite_error_is_not_none(self):
+        self.pack_huge()
+        page = self.page("h.html")
+        worst = {row[0]["text"]: [cell["text"] for cell in row] for row in page.rows["worst"]}
+        self.assertEqual(worst["big"][4:], ["−∞"] + ["∞"] * 4)
+        self.assertEqual(list(page.worst()), ["big", "fine"])
+        codecs = {row[0]["text"]: row[-1]["text"] for row in page.rows["codecs"]}
+        self.assertEqual(codecs, {"codec": "worst SNR, dB", "f16": "−∞", "f32": "equal",
+                                  "i64": "equal"})
+        self.assertIn("worst SNR</dt><dd>−∞ ", self.read("h.html").decode())
+        table = self.synps("diff", "h.safetensors", "h.synps", "--all").out
+        self.assertRegex(table, r"(?m)^big +f32 +f16 +-inf +inf +inf +inf$")
+        self.assertRegex(table, r"(?m)^kept +f32 +f32 +equal +0 +0 +0$")
+        table = self.ok("verify", "h.synps", "--against", "h.safetensors")
+        self.assertRegex(table, r"(?m)^big +1 +f16 +-inf +inf +inf +inf$")
+        weights = {w["path"]: w for w in self.diff("h.safetensors", "h.synps")["weights"]}
+        for path in ("big", "kept"):
+            self.assertIsNone(weights[path]["snr_db"])
+
+    def test_plot(self):
+        self.pack_huge()
+        text = self.read("h.html").decode()
+        ticks = {float(bits): float(x) for x, bits in re.findall(
+            r'<text class="tick" x="([0-9.]+)" y="[0-9.]+" text-anchor="middle">(\d+)<', text)}
+        right = max(ticks)
+        self.assertEqual(right, 32)  # not 64, for equal integers
+        self.assertIn("At the right edge: 1 weight of more than 32 bits each.", text)
+        unit = (ticks[right] - ticks[0]) / right
+        bits = {"big": 16, "fine": 16, "ids": right, "kept": 32}
+        points = re.findall(r'<circle class="k(\d+)" cx="([0-9.]+)"[^>]*><title>(\w+)\n', text)
+        self.assertEqual(sorted(path for *_, path in points), sorted(bits))
+        for _, x, path in points:
+            self.assertLess(abs(float(x) - ticks[0] - unit * bits[path]), 0.005 * unit * right)
+            self.assertLessEqual(float(x), ticks[right])
+        colours = {path: colour for colour, _, path in points}
+        self.assertEqual(len({colours[path] for path in ("fine", "ids", "kept")}), 3)
+        # A codec has its colour in any other company, too.
+        self.pack(policy="f16.toml", output="f16.synps")
+        self.diff("tiny.safetensors", "f16.synps", "--report", "f16.html")
+        found = set(re.findall(r'"swatch s(\d+)"></span>f16<', self.read("f16.html").decode()))
+        self.assertEqual(found, {colours["fine"]})
+
+    def test_no_plot_without_a_ratio(self):
+        self.pack()
+        self.diff("tiny.synps", "tiny.synps", "--report", "r.html", code=0)
+        self.assertNotIn("svg", self.page("r.html").tags)
+        self.assertIn("No weight has an error to draw.", self.read("r.html").decode())
+
+    def test_tables_fit(self):
+        # The longest numbers, between names of the longest codecs of ours.
+        numbers = [1.2345e-30 * (i % 7 + 1) for i in range(256)]
+        self.write("a.safetensors", ("model.layers.11.post_attention_layernorm.weight", "F32", [256],
+                                     numbers), ("x", "F32", [256], fixtures.values(256, 1)))
+        with open(self.path("t.toml"), "w", encoding="utf-8") as out:
+            out.write('[[policies."*".schemes]]\nformat = "ternary:tq2_0"\n')
+        self.pack("b.synps", "t.toml", source="a.safetensors")
+        self.diff("a.safetensors", "b.synps", "--report", "r.html")
+        page = self.page("r.html")
+        width = int(re.search(r"main \{ max-width: (\d+)rem", page.style)[1]) * 16
+        name = int(re.search(r"td\.path \{ min-width: (\d+)rem", page.style)[1]) * 16
+        room = min(width, 1200 - 15) - 2 * 24  # a scroll bar, and main's padding
+        for table in ("sides", "codecs", "patterns", "worst"):
+            self.assertLess(name + page.width(table), room, table)
+        # Titles may be broken, and in print nothing scrolls.
+        head = re.search(r"\nth \{[^}]*\}", page.style)[0]
+        self.assertNotIn("nowrap", head)
+        printed = page.style[page.style.rindex("@media print"):]
+        self.assertRegex(printed, r"\.wide \{ overflow: visible; \}")
+
+    def test_files_of_one_name(self):
+        self.pack()
+        os.mkdir(self.path("other"))
+        self.pack("other/tiny.synps", "f16.toml")
+        self.diff("tiny.synps", "other/tiny.synps", "--report", "r.html")
+        self.assertEqual(self.page("r.html").titles[0], "tiny.synps (B) against tiny.synps (A)")
+
+    def test_nothing_in_common(self):
+        result = self.synps("diff", "tiny.gguf", "tiny.safetensors", "--report", "r.html")
+        self.assertEqual(result.code, 1)
+        self.page("r.html")
+        text = self.read("r.html").decode()
+        self.assertIn("No weight was compared.", text)
+        self.assertIn("<p class=\"note\">No weight of A has the name of a weight of B", text)
+        self.assertIn("GGUF files have names of their own", text)
+        report = self.diff("tiny.gguf", "tiny.safetensors")
+        for title, key in (("Only in the reference", "only_in_a"),
+                           ("Not in the reference", "only_in_b")):
+            self.assertIn(f"<h2>{title}: {len(report[key])}</h2>", text)
+        self.assertIn("<code>model.layers.{0..2}.self_attn.{k,q}_proj.weight (6): bf16 ", text)
+
+    def test_page_is_told_of(self):
+        self.pack()
+        line = "\nreport    r.html\n"
+        force = ("--report", "r.html", "--force")
+        pack = ("pack", "tiny.safetensors", "-p", "mixed.toml", "-o", "tiny.synps", *force)
+        verify = ("verify", "tiny.synps", "--against", "tiny.safetensors", *force)
+        repack = ("repack", "tiny.synps", "-o", "z.synps", "--compress", "zstd", *force)
+        for command in (pack, verify, repack):
+            self.assertTrue(self.ok(*command).endswith(line), command)
+            json.loads(self.ok(*command, "--json"))
+        self.assertTrue(self.synps("diff", "tiny.safetensors", "tiny.synps",
+                                   *force).out.endswith(line))
+        self.assertNotIn("report", self.ok("diff", "tiny.safetensors", "tiny.synps", *force,
+                                           "--suggest-policy", "1"))
 
     def test_requantize_compares_two_artifacts(self):
         self.pack()

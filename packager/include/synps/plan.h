@@ -92,6 +92,9 @@ struct PlanOptions {
   std::uint64_t max_shard_bytes = 0;  ///< of a file, above which there are several; 0: any
   std::string name = "model.synps";   ///< of the artifact's file: shards are called after it
   PackTargets target{};               ///< whose kernels and profile decide what policies leave open
+  /// Of an artifact's weights for which nobody says an order: what kernels of the target want,
+  /// rather than the order that they have, where they can keep it.
+  bool order_for_target = false;
 };
 
 /// Throws Error(usage) when a checkpoint cannot become an output of this kind, whatever the policy

@@ -29,6 +29,7 @@ struct OutputForm {
 inline PlanOptions plan_options(const OutputForm& form, const std::string& name) {
   PlanOptions options;
   options.target = form.target;
+  options.order_for_target = true;
   options.compress = form.compress;
   options.max_shard_bytes = form.max_shard_bytes;
   options.name = name;
@@ -89,11 +90,13 @@ struct ReencodeFixture : PackFixture {
           plan_reencode(source, request, builtin_registry(), rounding, plan_options(form, to)), to,
           form.jobs);
   }
+  /// In the form that packing a checkpoint gives: nothing stays because no policy speaks of it.
   void requantized(const std::string& from, const std::string& to, const Policy& policy,
                    const OutputForm& form = {}) const {
     const Checkpoint source = opened(from);
-    write(source, plan_reencode(source, policy, Rounding::allowed, plan_options(form, to)), to,
-          form.jobs);
+    PlanOptions options = plan_options(form, to);
+    if (!options.compress) options.compress.emplace();
+    write(source, plan_reencode(source, policy, Rounding::allowed, options), to, form.jobs);
   }
 
   std::string unpacked(const std::string& name) const {

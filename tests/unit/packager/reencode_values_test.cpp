@@ -241,7 +241,7 @@ TEST_CASE("a scale beside its weight stays there, where the weight is not encode
   const auto problems = problems_of(
       [&] { plan_reencode(source, to_codec("f32"), builtin_registry(), Rounding::refused); });
   REQUIRE(problems.size() == 1);
-  CHECK(problems[0].found == "f8_e4m3:f8_e4m3 with its scale to f32:f32");
+  CHECK(problems[0].found == "f8_e4m3 to f32, and multiply by its scale");
 }
 
 }  // namespace
