@@ -21,7 +21,8 @@ def tensor(name, dtype, shape, seed):
     if dtype in ("F32", "F16", "BF16"):
         return name, dtype, shape, encode(dtype, values(elements(shape), seed))
     if dtype == "F64":
-        return name, dtype, shape, struct.pack(f"<{elements(shape)}d", *values(elements(shape), seed))
+        count = elements(shape)
+        return name, dtype, shape, struct.pack(f"<{count}d", *values(count, seed))
     raw = some_bytes(elements(shape) * BITS[dtype] // 8, seed)
     return name, dtype, shape, bytes(byte & 1 for byte in raw) if dtype == "BOOL" else raw
 

@@ -1,4 +1,4 @@
-"""The artifacts of v1/ under the commands and under the independent reader; files of other versions.
+"""The artifacts of v1/ under the commands and the independent reader; files of other versions.
 
     test_compat_v1.py SYNPS Q8_ROW
 """
