@@ -9,6 +9,7 @@
 
 #include "load_trace.h"
 #include "storage_lane.h"
+#include "storage_scale.h"
 #include "storage_steps.h"
 #include "synps/error.h"
 #include "synps/value_problems.h"
@@ -38,7 +39,7 @@ class Converter {
         to_(to),
         options_(options),
         writer_(to),
-        encodes_(from.stored.codec != to.stored.codec),
+        encodes_(from.stored.codec != to.stored.codec || awaits_scale(from) != awaits_scale(to)),
         relays_(from.order() != to.order()) {}
 
   void run();

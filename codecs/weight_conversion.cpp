@@ -80,6 +80,15 @@ void set_encoding(StorageState& to, const StorageState& from, const Codec& codec
   if (to.stored.scale) to.stored.scale->folded = true;
 }
 
+/// Whether values are encoded: in another codec, or to multiply a scale in, which codes that were
+/// dequantized at load still await.
+bool encodes_anew(const StorageState& from, const StorageTarget& target, Values values) {
+  const CodecInfo& wanted = target.codec->info();
+  if (from.codec == nullptr || CodecRef::of(wanted) != CodecRef::of(from.codec->info()))
+    return true;
+  return values == Values::may_round && wanted.encodes && awaits_scale(from);
+}
+
 /// What the result is to be, without components and bytes.
 StorageState target_state(const StorageState& from, const StorageTarget& target, Values values) {
   check_source(from);
@@ -90,9 +99,7 @@ StorageState target_state(const StorageState& from, const StorageTarget& target,
   to.stored.form.residency = Residency::heap;
   to.codec = from.codec;
   to.scale = from.scale;
-  const bool encodes = !empty && target.codec != nullptr &&
-                       (from.codec == nullptr ||
-                        CodecRef::of(target.codec->info()) != CodecRef::of(from.codec->info()));
+  const bool encodes = !empty && target.codec != nullptr && encodes_anew(from, target, values);
   if (encodes) set_encoding(to, from, *target.codec, values);
   if (target.order)
     to.stored.form.order = *target.order;
@@ -106,7 +113,8 @@ StorageState target_state(const StorageState& from, const StorageTarget& target,
 }
 
 bool same_bytes(const StorageState& a, const StorageState& b) {
-  return a.codec == b.codec && a.order() == b.order() && a.compression() == b.compression();
+  return a.codec == b.codec && a.order() == b.order() && a.compression() == b.compression() &&
+         awaits_scale(a) == awaits_scale(b);
 }
 
 SharedStorage convert(const SharedStorage& source, const StorageTarget& target,

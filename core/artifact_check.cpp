@@ -95,6 +95,10 @@ bool lists_are_sorted(const ArtifactIndex& index) {
 
 /// The header must be exactly what index and metadata imply.
 void ArtifactReader::check_header(std::vector<Problem>& problems) const {
+  const auto format = metadata_.find("format");
+  if (needs_synps(index_.weights) && (format == metadata_.end() || format->second != "synps"))
+    problems.push_back(problem(*this, "the format is not 'synps', though weights are packed",
+                               "__metadata__.format"));
   ArtifactLayout layout;
   layout.index = index_;
   layout.metadata = metadata_;

@@ -10,6 +10,7 @@
 #include <span>
 #include <utility>
 
+#include "artifact_version.h"
 #include "synps/artifact_layout.h"
 #include "synps/checked.h"
 #include "synps/error.h"
@@ -152,17 +153,26 @@ bool parse_prefix(const std::string& json, HeaderPrefix& prefix) {
 
 void check_version(const InputFile& file, const HeaderPrefix& prefix) {
   const auto version = prefix.metadata.find("synps.version");
-  const std::string supported = std::to_string(kArtifactVersion);
-  if (version != prefix.metadata.end() && version->second == supported) return;
+  if (version != prefix.metadata.end() && version->second == std::to_string(kArtifactVersion))
+    return;
   if (version == prefix.metadata.end() && !prefix.metadata.contains("synps.index"))
     throw not_an_artifact(file, "the metadata names no artifact version", "", "synps.version");
-  throw Error({.code = ErrorCode::artifact,
-               .file = file.path(),
-               .what = "the artifact has another format version",
-               .field = "__metadata__.synps.version",
-               .found = version == prefix.metadata.end() ? "none" : quote(version->second),
-               .want = supported,
-               .hint = "read it with the synps that wrote it, or pack the checkpoint again"});
+  std::optional<std::string_view> found;
+  if (version != prefix.metadata.end()) found = version->second;
+  throw Error(version_problem(file.path(), "__metadata__.synps.version", found));
+}
+
+/// Keys of synps that are not of this version are not its checkpoint's either.
+void check_own_keys(const InputFile& file, const HeaderPrefix& prefix) {
+  constexpr std::array<std::string_view, 4> kOwn{"synps.index", "synps.source.format",
+                                                 "synps.summary", "synps.version"};
+  for (const auto& [key, value] : prefix.metadata)
+    if (key.starts_with("synps.") && std::find(kOwn.begin(), kOwn.end(), key) == kOwn.end())
+      throw Error({.code = ErrorCode::artifact,
+                   .file = file.path(),
+                   .what = "the metadata has a key that version 1 of the format does not have",
+                   .field = "__metadata__." + key,
+                   .hint = "the file is damaged, or was not written by synps"});
 }
 
 }  // namespace
@@ -184,10 +194,13 @@ HeaderPrefix read_header_prefix(const InputFile& file) {
   HeaderPrefix prefix;
   const std::uint64_t length = read_length(file);
   prefix.bytes = kLengthBytes + length;
-  if (!parse_prefix(read_first_fields(file, length, kPrefixFields), prefix))
+  const bool sound = parse_prefix(read_first_fields(file, length, kPrefixFields), prefix);
+  // First of all: another version may have other entries.
+  if (sound || prefix.metadata.contains("synps.version")) check_version(file, prefix);
+  if (!sound)
     throw not_an_artifact(file, "the header does not start with what an artifact has", "",
                           "__metadata__, __synps__ and __synps_sums__");
-  check_version(file, prefix);
+  check_own_keys(file, prefix);
   const bool aligned = prefix.bytes % kPageAlignment == 0 &&
                        prefix.index_bytes % kPageAlignment == 0 &&
                        prefix.sums_bytes % kPageAlignment == 0;

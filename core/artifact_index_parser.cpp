@@ -44,6 +44,9 @@ CodecRef parse_codec(JsonObject object) {
   if (revision > 0xFFFFFFFFu) object.fail("revision", "a revision number");
   codec.revision = static_cast<unsigned>(revision);
   object.expect_no_other_field();
+  if (codec.is_keep() && codec != CodecRef::keep())
+    object.fail("package", "a package, as only keep of revision 0 is without one");
+  if (!codec.is_keep() && revision == 0) object.fail("revision", "1 or more", "0");
   return codec;
 }
 
@@ -53,6 +56,12 @@ std::optional<CompressRequest> written_request(std::string_view text) {
   return request && to_string(*request) == text ? request : std::nullopt;
 }
 
+/// A loader alone makes f32 values of what is stored: no artifact has that encoding.
+std::optional<Encoding> stored_encoding(std::string_view text) {
+  const auto encoding = encoding_from(text);
+  return encoding && encoding->kind != Encoding::Kind::dequantize_to ? encoding : std::nullopt;
+}
+
 Form parse_form(JsonObject object, const std::string& file) {
   Form form;
   JsonObject asked(object.element("asked"), object.place_of("asked"), file);
@@ -60,7 +69,8 @@ Form parse_form(JsonObject object, const std::string& file) {
   form.asked.order = named(asked, "order", order_request_from, "an order request");
   form.asked.residency = named(asked, "residency", residency_request_from, "a residency request");
   asked.expect_no_other_field();
-  form.form.encoding = named(object, "encoding", encoding_from, "an encoding");
+  form.form.encoding =
+      named(object, "encoding", stored_encoding, "keep_as_stored or requantize_to(PACKAGE:EXPORT)");
   form.form.order = named(object, "order", order_from, "an order that this version knows");
   form.form.orientation = named(object, "orientation", orientation_from, "out_in or in_out");
   form.form.residency = named(object, "residency", residency_from, "heap or mapped");

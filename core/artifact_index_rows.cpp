@@ -57,9 +57,19 @@ std::optional<IndexFault> fault_of_history(const StoredWeight& weight) {
   return std::nullopt;
 }
 
+/// What is kept is stored as its source: values of its dtype, or GGUF's blocks and key-values as
+/// bytes. Any other name would have them decoded as what they are not.
+std::optional<IndexFault> fault_of_kept(const StoredWeight& weight) {
+  const std::string_view dtype = encoding_name(weight.weight.dtype);
+  if (!weight.codec.is_keep() || weight.source == dtype || weight.source.starts_with("gguf:"))
+    return std::nullopt;
+  return IndexFault{"source", fmt::format("{}, as its bytes are kept", dtype), weight.source};
+}
+
 }  // namespace
 
 std::optional<IndexFault> fault_of(const StoredWeight& weight) {
+  if (auto fault = fault_of_kept(weight)) return fault;
   if (auto fault = fault_of_history(weight)) return fault;
   if (auto fault = fault_of_compressed(weight)) return fault;
   return fault_of_orders(weight);

@@ -7,6 +7,7 @@
 #include <numeric>
 #include <utility>
 
+#include "artifact_version.h"
 #include "json_reader.h"
 #include "synps/artifact_layout.h"
 #include "synps/checked.h"
@@ -119,16 +120,9 @@ class Parser {
       fail("metadata", "a value");
     if (object(metadata, "metadata").at_key("synps.version").get(version) != simdjson::SUCCESS)
       fail("metadata.synps.version", "a value");
-    const std::string wanted = std::to_string(kArtifactVersion);
     const std::string_view found = string(version, "metadata.synps.version");
-    if (found == wanted) return;
-    throw Error({.code = ErrorCode::artifact,
-                 .file = file_,
-                 .what = "the artifact has another format version",
-                 .field = "metadata.synps.version",
-                 .found = quote(found),
-                 .want = wanted,
-                 .hint = "read it with the synps that wrote it, or pack the checkpoint again"});
+    if (found != std::to_string(kArtifactVersion))
+      throw Error(version_problem(file_, "metadata.synps.version", found));
   }
 
   void parse_metadata(simdjson::dom::element metadata) {

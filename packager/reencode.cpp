@@ -183,6 +183,7 @@ void Reencoder::change_form(const WeightFacts& facts, const SourceTensor& tensor
   WeightForm form = *wanted.given.form;
   if (converts) {
     form = packed.form;
+    if (!target.profile) form.residency = wanted.given.form->residency;
     if (source.rows8 && !options_.order_for_target) form.order = tensor.stored->form.order;
   }
   form.orientation = asked.orientation;
@@ -208,16 +209,15 @@ void Reencoder::change(const WeightFacts& facts, const SourceTensor& tensor, Wan
 }
 
 void Reencoder::check_selection() {
-  if (request_.only && (selected_ == 0 || (request_.codec != nullptr && encodable_ == 0))) {
-    Problem problem{.code = ErrorCode::policy,
-                    .file = artifact_.path(),
-                    .what = selected_ == 0
-                                ? "the pattern matches no weight"
-                                : "the pattern matches no weight that has values to encode",
-                    .field = request_.only->text()};
+  if ((request_.only && selected_ == 0) || (request_.codec != nullptr && encodable_ == 0)) {
+    Problem problem{.code = ErrorCode::policy, .file = artifact_.path()};
+    problem.what = selected_ == 0  ? "the pattern matches no weight"
+                   : request_.only ? "the pattern matches no weight that has values to encode"
+                                   : "no weight has values to encode";
+    if (request_.only) problem.field = request_.only->text();
     std::vector<std::string_view> paths;
     for (const SourceTensor& tensor : artifact_.tensors()) paths.push_back(tensor.weight.path);
-    if (selected_ == 0)
+    if (request_.only && selected_ == 0)
       problem.hint = hint_for_unmatched(*request_.only, paths, "`synps inspect` lists the paths");
     throw Error(std::move(problem));
   }

@@ -70,6 +70,22 @@ TEST_CASE("a history with what is no codec is refused, and named") {
   CHECK(problem.found == "keep");
 }
 
+TEST_CASE("a kept weight whose source is not what its bytes are is refused, and named") {
+  for (const char* source : {"q8_0:q8_0", "f32:f32", "f16", "keep", ""}) {
+    CAPTURE(source);
+    const TempDir dir;
+    const std::string file = dir.file("model.synps");
+    build_artifact(file, {kept("a.weight", DType::u8, {1, 34}), weight("b", "f32", {4, 64})}, {},
+                   builtin_registry(),
+                   [&](ArtifactLayout& layout) { layout.index.weights[0].source = source; });
+    const Problem problem = thrown_problem([&] { Artifact::open(file); });
+    CHECK(problem.code == ErrorCode::artifact);
+    CHECK(problem.field == "weights[0].source");
+    CHECK(thrown_problem([&] { Checkpoint::open_artifact(file, builtin_registry()); }).code ==
+          ErrorCode::artifact);
+  }
+}
+
 TEST_CASE("a history of what is called lossless is refused, and named") {
   const Problem problem = refusal([](StoredWeight& stored) {
     stored.lossless = true;

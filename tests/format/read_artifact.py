@@ -143,6 +143,57 @@ def q6_k(block):
     return [d * scales[i // 16] * q for i, q in enumerate(values)]
 
 
+def q8_1(block):
+    [d] = f16(block[:2])
+    return [q * d for q in struct.unpack("<32b", block[4:])]
+
+
+def q8_k(block):
+    [d] = struct.unpack("<f", block[:4])
+    return [q * d for q in struct.unpack("<256b", block[4:260])]
+
+
+def pairs_of_bits(raw):
+    """Codes of two bits: element 128h + 32n + l in bits 2n and 2n + 1 of byte 32h + l."""
+    return [raw[i // 128 * 32 + i % 32] >> i // 32 % 4 * 2 & 3 for i in range(4 * len(raw))]
+
+
+def q2_k(block):
+    d, dmin = f16(block[80:])
+    return [d * (block[i // 16] & 15) * q - dmin * (block[i // 16] >> 4)
+            for i, q in enumerate(pairs_of_bits(block[16:80]))]
+
+
+def q3_k(block):
+    [d] = f16(block[108:])
+    scales = [low + 16 * (block[104 + j % 4] >> j // 4 * 2 & 3)
+              for j, low in enumerate(nibbles(block[96:104]))]
+    codes = [q + 4 * (block[i % 32] >> i // 32 & 1) for i, q in enumerate(pairs_of_bits(block[32:96]))]
+    return [d * (scales[i // 16] - 32) * (q - 4) for i, q in enumerate(codes)]
+
+
+IQ4 = (-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113)
+E2M1 = (0, 0.5, 1, 1.5, 2, 3, 4, 6, 0, -0.5, -1, -1.5, -2, -3, -4, -6)
+
+
+def iq4_nl(block):
+    [d] = f16(block[:2])
+    return [IQ4[q] * d for q in nibbles(block[2:])]
+
+
+def iq4_xs(block):
+    d, high = f16(block[:2])[0], int.from_bytes(block[2:4], "little")
+    values = []
+    for j in range(8):
+        scale = (block[4 + j // 2] >> j % 2 * 4 & 15) + 16 * (high >> 2 * j & 3)
+        values += [d * (scale - 32) * IQ4[q] for q in nibbles(block[8 + 16 * j:24 + 16 * j])]
+    return values
+
+
+def mxfp4(block):
+    return [E2M1[q] * 2.0 ** (block[0] - 127) for q in nibbles(block[1:])]
+
+
 def trits(raw):
     """Two-bit codes of groups of 128 elements in 32 bytes: -1, 0, 1."""
     return [(byte >> shift & 3) - 1 for at in range(0, len(raw), 32)
@@ -183,12 +234,20 @@ def planes(weight, raw, scales):
             yield array.array("f", [value / 2187])[0] * scale
 
 
-# Bytes of the blocks of a component.
-BLOCK = {("q8_0:q8_0", "blocks"): 34, ("q4_0:q4_0", "blocks"): 18, ("q4_1:q4_1", "blocks"): 20,
-         ("q5_0:q5_0", "blocks"): 22, ("q5_1:q5_1", "blocks"): 24, ("q4_k:q4_k", "blocks"): 144,
-         ("q5_k:q5_k", "blocks"): 176, ("q6_k:q6_k", "blocks"): 210,
-         ("ternary:tq1_0", "blocks"): 54, ("ternary:tq2_0", "blocks"): 66,
-         ("ternary:ternary", "codes"): 32, ("ternary:ternary", "scales"): 4}
+# Bytes of a block, and what it decodes to, of codecs whose one component is `blocks`.
+BLOCKS = {"q8_0:q8_0": (34, q8_0), "q4_0:q4_0": (18, q4_0), "q4_1:q4_1": (20, q4_1),
+          "q5_0:q5_0": (22, q5_0), "q5_1:q5_1": (24, q5_1), "q8_1:q8_1": (36, q8_1),
+          "q2_k:q2_k": (84, q2_k), "q3_k:q3_k": (110, q3_k), "q4_k:q4_k": (144, q4_k),
+          "q5_k:q5_k": (176, q5_k), "q6_k:q6_k": (210, q6_k), "q8_k:q8_k": (292, q8_k),
+          "iq4_nl:iq4_nl": (18, iq4_nl), "iq4_xs:iq4_xs": (136, iq4_xs),
+          "mxfp4:mxfp4": (17, mxfp4), "ternary:tq1_0": (54, tq1_0), "ternary:tq2_0": (66, tq2_0)}
+
+
+def block_bytes(codec, component):
+    """Of the blocks that `rows8` moves."""
+    if codec == "ternary:ternary":
+        return {"codes": 32, "scales": 4}[component]
+    return BLOCKS[codec][0]
 
 
 def as_rows1(weight, codec, component, raw):
@@ -198,7 +257,7 @@ def as_rows1(weight, codec, component, raw):
     if component["order"] != "rows8" or len(weight["shape"]) != 2:
         raise ValueError(f"{weight['path']}: unknown order {component['order']}")
     rows = weight["shape"][0]
-    size = BLOCK[codec, component["name"]]
+    size = block_bytes(codec, component["name"])
     blocks = len(raw) // rows // size
     result = []
     for row in range(rows):
@@ -216,12 +275,8 @@ def decode(weight, codec, parts):
     if len(parts) == 1 and "values" in parts:
         dtype = weight["components"][0]["dtype"]
         return dense(parts["values"], dtype) if dtype in WIDTH else parts["values"]
-    simple = {"q8_0:q8_0": (34, q8_0), "q4_0:q4_0": (18, q4_0), "q4_1:q4_1": (20, q4_1),
-              "q5_0:q5_0": (22, q5_0), "q5_1:q5_1": (24, q5_1), "q4_k:q4_k": (144, q4_k),
-              "q5_k:q5_k": (176, q5_k), "q6_k:q6_k": (210, q6_k),
-              "ternary:tq1_0": (54, tq1_0), "ternary:tq2_0": (66, tq2_0)}
-    if codec in simple:
-        return array.array("f", blocks(parts["blocks"], *simple[codec]))
+    if codec in BLOCKS:
+        return array.array("f", blocks(parts["blocks"], *BLOCKS[codec]))
     if codec in ("ternary:ternary", "ternary:absmean"):
         return array.array("f", ternary(weight, parts["codes"], dense(parts["scales"], "F32")))
     if codec == "ternary:planes":
@@ -294,8 +349,8 @@ def read_index(path):
         content = file.read()
     [length] = struct.unpack("<Q", content[:8])
     header = json.loads(content[8:8 + length])
-    if header["__metadata__"].get("synps.version") != "0":
-        raise ValueError("not an artifact of version 0")
+    if header["__metadata__"].get("synps.version") != "1":
+        raise ValueError("not an artifact of version 1")
     data = content[8 + length:]
     begin, end = header["__synps__"]["data_offsets"]
     sums = slice(*header["__synps_sums__"]["data_offsets"])

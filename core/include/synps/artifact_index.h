@@ -18,9 +18,9 @@
 
 namespace synps {
 
-/// The artifact's format version. 0 until the format is frozen: files of version 0 are readable by
-/// the synps that wrote them, with no promise beyond.
-inline constexpr std::uint64_t kArtifactVersion = 0;
+/// The artifact's format version. Version 1 is frozen: what docs/format.md says of it never changes,
+/// and every later synps reads it.
+inline constexpr std::uint64_t kArtifactVersion = 1;
 
 inline constexpr std::string_view kIndexEntry = "__synps__";
 inline constexpr std::string_view kSumsEntry = "__synps_sums__";

@@ -117,13 +117,16 @@ TEST_CASE("an index that to_json would not write is refused, naming the field") 
     std::string to;
     const char* names;
   } faults[] = {
-      {R"("version":0)", R"("version":1)", "version"},
-      {R"("version":0)", R"("version":"0")", "version"},
-      {R"("version":0,)", "", "version"},
-      {R"("version":0)", R"("extra":1,"version":0)", "no other or repeated fields"},
-      {R"("version":0)", R"("version":0,"version":0)", "no other or repeated fields"},
+      {R"("version":1)", R"("version":2)", "version"},
+      {R"("version":1)", R"("version":"0")", "version"},
+      {R"("version":1,)", "", "version"},
+      {R"("version":1)", R"("extra":1,"version":1)", "no other or repeated fields"},
+      {R"("version":1)", R"("version":1,"version":1)", "no other or repeated fields"},
       {R"("lossless":false)", R"("lossless":0)", "weights[0].lossless"},
       {R"("codec":0)", R"("codec":99)", "weights[0].codec"},
+      {R"("package":"half")", R"("package":"")", "codecs[0].package"},
+      {R"("revision":3)", R"("revision":0)", "codecs[0].revision"},
+      {"requantize_to(half:half)", "dequantize_to(f32)", "forms[0].encoding"},
       {R"("codec":0)", R"("codec":-1)", "weights[0].codec"},
       {R"("codec":0)", R"("codec":1.0)", "weights[0].codec"},
       {R"("scheme":0)", R"("scheme":7)", "weights[0].scheme"},

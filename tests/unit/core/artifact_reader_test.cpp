@@ -1,4 +1,5 @@
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include "artifact_samples.h"
 #include "synps/artifact_reader.h"
@@ -99,20 +100,43 @@ TEST_CASE("an artifact without weights is sound") {
   CHECK(ArtifactReader(dir.file("a")).check_all().empty());
 }
 
+Problem problem_of(const std::string& file) {
+  try {
+    const ArtifactReader reader(file);
+  } catch (const Error& error) {
+    return error.problems().front();
+  }
+  return {};
+}
+
 TEST_CASE("another format version is named") {
   TempDir dir;
   write_artifact(dir.file("a"), small_contents());
   std::string bytes = read_file(dir.file("a"));
-  const std::string version = R"("synps.version":"0")";
-  bytes.replace(bytes.find(version), version.size(), R"("synps.version":"7")");
-  write_file(dir.file("b"), bytes);
-  CHECK(ArtifactReader::recognises(dir.file("b")));
-  try {
-    const ArtifactReader reader(dir.file("b"));
-    FAIL("no error");
-  } catch (const Error& error) {
-    CHECK(error.code() == ErrorCode::artifact);
-    CHECK(std::string(error.what()).find("'7'") != std::string::npos);
+  const std::string version = R"("synps.version":"1")";
+  const struct {
+    const char* version;
+    const char* hint;
+  } cases[] = {{"0", "never frozen"}, {"2", "newer synps"}, {"7", "newer synps"}, {"x", "damaged"}};
+  for (const auto& each : cases) {
+    CAPTURE(each.version);
+    const std::string found = fmt::format(R"("synps.version":"{}")", each.version);
+    std::string other = bytes;
+    other.replace(other.find(version), version.size(), found);
+    // Another version may have other entries, too.
+    std::string renamed = other;
+    const std::string sums = R"("__synps_sums__")";
+    renamed.replace(renamed.find(sums), sums.size(), R"("__synps_more__")");
+    for (const std::string& text : {other, renamed}) {
+      write_file(dir.file("b"), text);
+      CHECK(ArtifactReader::recognises(dir.file("b")));
+      const Problem problem = problem_of(dir.file("b"));
+      CHECK(problem.code == ErrorCode::artifact);
+      CHECK(problem.what == "the artifact has another format version");
+      CHECK(problem.found == quote(each.version));
+      CHECK(problem.want == "1, which this synps reads");
+      CHECK(problem.hint.find(each.hint) != std::string::npos);
+    }
   }
 }
 

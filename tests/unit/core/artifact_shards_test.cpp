@@ -37,7 +37,7 @@ std::string index_of(const std::string& metadata, const std::string& map) {
   return "{\"metadata\":{" + metadata + "},\"weight_map\":{" + map + "}}";
 }
 
-const std::string kVersion = "\"synps.version\":\"0\",\"total_size\":4";
+const std::string kVersion = "\"synps.version\":\"1\",\"total_size\":4";
 const std::string kOne = "\"synps.shards\":{" + shard('a', "one") + "}," + kVersion;
 
 Problem problem_of(const std::string& json) {
@@ -91,7 +91,7 @@ TEST_CASE("what is written is canonical, and reads back") {
   const std::string json = to_json(shards);
   CHECK(json == "{\"metadata\":{\"synps.shards\":{" + shard('a', "m-00001-of-00002.synps") + "," +
                     shard('1', "m-00002-of-00002.synps") +
-                    "},\"synps.version\":\"0\",\"total_size\":1234},\"weight_map\":{"
+                    "},\"synps.version\":\"1\",\"total_size\":1234},\"weight_map\":{"
                     "\"\\\"c\\\"\\t\":\"m-00001-of-00002.synps\","
                     "\"a\":\"m-00001-of-00002.synps\","
                     "\"b#blocks\":\"m-00002-of-00002.synps\"}}");
@@ -104,7 +104,7 @@ TEST_CASE("what is written is canonical, and reads back") {
 TEST_CASE("another sequence of keys and white space read, too") {
   const ArtifactShards shards = parse_artifact_shards(
       "{\n \"weight_map\" : {\"b\":\"two\",\"a\":\"one\"},\n \"metadata\":{\"total_size\":4,"
-      "\"synps.version\":\"0\",\"synps.shards\":{" +
+      "\"synps.version\":\"1\",\"synps.shards\":{" +
           shard('b', "two") + "," + shard('a', "one") + "}}}\n",
       "index");
   REQUIRE(shards.shards.size() == 2);
@@ -136,14 +136,14 @@ TEST_CASE("fields that are missing, unknown, repeated or of another type") {
       {"{\"metadata\":{" + kOne + "},\"weight_map\":{},\"more\":1}", ""},
       {"{\"metadata\":{" + kOne + "},\"metadata\":{" + kOne + "},\"weight_map\":{}}", ""},
       {index_of("\"total_size\":4", map), "metadata.synps.version"},
-      {index_of("\"synps.version\":\"0\",\"total_size\":4", map), "metadata"},
+      {index_of("\"synps.version\":\"1\",\"total_size\":4", map), "metadata"},
       {index_of(kOne + ",\"total_size\":4", map), "metadata"},
       {index_of(kOne + ",\"x\":4", map), "metadata"},
       {index_of("\"synps.shards\":{},\"synps.version\":0,\"total_size\":4", map),
        "metadata.synps.version"},
-      {index_of("\"synps.shards\":{},\"synps.version\":\"0\",\"total_size\":-1", map),
+      {index_of("\"synps.shards\":{},\"synps.version\":\"1\",\"total_size\":-1", map),
        "metadata.total_size"},
-      {index_of("\"synps.shards\":{},\"synps.version\":\"0\",\"total_size\":1.5", map),
+      {index_of("\"synps.shards\":{},\"synps.version\":\"1\",\"total_size\":1.5", map),
        "metadata.total_size"},
       {index_of("\"synps.shards\":{}," + kVersion, map), "metadata.synps.shards"},
       {index_of("\"synps.shards\":[]," + kVersion, map), "metadata.synps.shards"},

@@ -160,6 +160,15 @@ TEST_CASE("a scale is multiplied in where a weight is encoded anew, and stays wh
     CHECK(made->scale()->folded);
     CHECK_NOTHROW(requantize(made, {&builtin("bf16")}));  // not twice
   }
+  // However it is loaded: dequantized, its codes are f32 that await the scale as before.
+  OpenOptions heap;
+  heap.profile = profiles::desktop();
+  const SharedStorage wide = Artifact::open(path, heap)["fp8"].storage();
+  REQUIRE(wide->codec()->info().name == "f32");
+  CHECK(same_bits(requantize(wide, {&builtin("f32")})->decode(), products));
+  CHECK(bytes_of_storage(*requantize(wide, {&builtin("q8_0")})) ==
+        bytes_of_storage(*requantize(storage, {&builtin("q8_0")})));
+  CHECK(repack(wide, {&builtin("f32")}) == wide);
   const Problem changes = thrown_problem([&] { repack(storage, {&builtin("f16")}); });
   CHECK(changes.code == ErrorCode::policy);
   CHECK(changes.found == "f8_e4m3 to f16, and its scale 'fp8_scale'");
