@@ -177,7 +177,14 @@ Checkpoint open_checkpoint(const std::string& path) {
 }
 
 Checkpoint open_source(const std::string& path, const CodecRegistry& codecs) {
-  return is_artifact(path) ? Checkpoint::open_artifact(path, codecs) : open_checkpoint(path);
+  if (is_artifact(path)) return Checkpoint::open_artifact(path, codecs);
+  try {
+    return open_checkpoint(path);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::checkpoint || !path.ends_with(".synps")) throw;
+  }
+  // It was to be an artifact, and is damaged: it says how.
+  return Checkpoint::open_artifact(path, codecs);
 }
 
 Checkpoint open_checkpoint(const std::string& path, OutputKind kind) {

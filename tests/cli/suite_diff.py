@@ -643,6 +643,17 @@ class Reports(Diff):
         self.assertEqual({name: self.read(name) for name in pair}, before)
         self.assertEqual(self.new_names(), ["r.html", "tiny.synps"])
 
+    def test_what_was_to_be_an_artifact_is_a_damaged_one(self):
+        self.pack()
+        whole = self.read("tiny.synps")
+        for size in (0, 7, 100, 5000):
+            with open(self.path("cut.synps"), "wb") as out:
+                out.write(whole[:size])
+            for arguments in (("diff", "cut.synps", "tiny.synps"),
+                              ("diff", "tiny.safetensors", "cut.synps"),
+                              ("repack", "cut.synps", "-o", "no.synps", "--to", "f32")):
+                self.fails(5, *arguments)
+
     def test_damage_has_its_report_too(self):
         self.pack()
         weights = json.loads(self.ok("inspect", "tiny.synps", "--json"))["weights"]

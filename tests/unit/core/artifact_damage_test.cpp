@@ -211,6 +211,7 @@ TEST_CASE("an index whose sizes no codec could have is damage, not a limit") {
     ArtifactLayout layout = lay_out(std::move(contents), HalfByteRows());
     layout.index.weights[0].weight.shape = std::move(shape);
     layout.index.weights[0].weight.dtype = dtype;
+    layout.index.weights[0].source = encoding_name(dtype);
     write_with_index(dir.file("a"), layout);
     return ArtifactReader(dir.file("a")).check_all(&none);
   };
