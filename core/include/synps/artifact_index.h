@@ -18,8 +18,8 @@
 
 namespace synps {
 
-/// The artifact's format version. Version 1 is frozen: what docs/format.md says of it never changes,
-/// and every later synps reads it.
+/// The artifact's format version. Version 1 is frozen: what docs/format.md says of it never
+/// changes, and every later synps reads it.
 inline constexpr std::uint64_t kArtifactVersion = 1;
 
 inline constexpr std::string_view kIndexEntry = "__synps__";
