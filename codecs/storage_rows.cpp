@@ -9,6 +9,7 @@
 #include "synps/artifact_layout.h"
 #include "synps/checked.h"
 #include "synps/codec_package.h"
+#include "synps/component_rows.h"
 #include "synps/value_problems.h"
 
 namespace synps {
@@ -136,10 +137,10 @@ void StorageRows::values(const RowPart& part, std::span<float> out, ValueReport&
   if (granule == 0) {
     from = whole_row(part.first_row, report);
   } else {
-    begin = part.first_column / granule * granule;
-    const std::uint64_t end = part.first_column + part.columns;
-    const std::uint64_t over = end % granule == 0 ? 0 : granule - end % granule;
-    const RowPart blocks{part.first_row, 1, begin, std::min(columns - end, over) + end - begin};
+    const ColumnRange cut =
+        whole_columns({part.first_column, part.first_column + part.columns}, columns, granule);
+    begin = cut.begin;
+    const RowPart blocks{part.first_row, 1, begin, cut.size()};
     if (blocks.columns == part.columns) return decode(part, out, report);
     values_.resize(blocks.columns);
     decode(blocks, values_, report);

@@ -27,6 +27,14 @@ RowBytesRange bytes_of_rows(const RowBlocks& shape, Order order, std::uint64_t f
   return {first * shape.row_bytes, end * shape.row_bytes};
 }
 
+ColumnRange whole_columns(ColumnRange wanted, std::uint64_t columns,
+                          std::uint64_t granule) noexcept {
+  if (granule == 0) return {0, columns};
+  const std::uint64_t over = wanted.end % granule;
+  const std::uint64_t more = over == 0 ? 0 : granule - over;
+  return {wanted.begin / granule * granule, wanted.end + std::min(columns - wanted.end, more)};
+}
+
 void ComponentRows::read(const StoredWeight& weight, const StoredComponent& component,
                          const RowBlocks& shape, std::uint64_t offset, std::span<std::byte> out) {
   // Rows behind the last group are stored as they are.

@@ -6,6 +6,7 @@
 #include "pieces.h"
 #include "synps/artifact_set.h"
 #include "synps/checked.h"
+#include "synps/component_rows.h"
 #include "synps/row_order.h"
 #include "synps/value_problems.h"
 
@@ -19,12 +20,9 @@ Piece whole_blocks(const Piece& piece, const Weight& weight, std::uint64_t granu
   const std::uint64_t columns = weight.shape.columns();
   if (piece.columns == columns) return whole;
   const std::uint64_t column = piece.first_element % columns;
-  const std::uint64_t begin = granule == 0 ? 0 : column / granule * granule;
-  std::uint64_t end = column + piece.columns;
-  const std::uint64_t over = granule == 0 ? 0 : end % granule;
-  end = granule == 0 ? columns : std::min(columns, over == 0 ? end : end + (granule - over));
-  whole.first_element -= column - begin;
-  whole.columns = end - begin;
+  const ColumnRange cut = whole_columns({column, column + piece.columns}, columns, granule);
+  whole.first_element -= column - cut.begin;
+  whole.columns = cut.size();
   return whole;
 }
 
@@ -68,25 +66,20 @@ void SourceReader::read(const Checkpoint& checkpoint, const SourceTensor& tensor
 /// blocks are decoded, and what lies in the piece is taken.
 void SourceReader::read_blocks(const Checkpoint& checkpoint, const SourceTensor& tensor,
                                const Codec& codec, const Piece& piece, std::span<float> out) {
-  const std::uint64_t block = tensor.block_elements;
-  const std::uint64_t before = piece.first_element % block;  // a row is whole blocks
-  const std::uint64_t after = (block - (before + piece.elements()) % block) % block;
-  Piece whole = piece;
-  whole.weight = &tensor.weight;
-  whole.first_element -= before;
-  if (before + after != 0) whole.columns += before + after;
+  const Piece whole = whole_blocks(piece, tensor.weight, tensor.block_elements);
   const std::uint64_t begin = tensor.bytes_of(whole.first_element);
   const std::span<std::byte> bytes =
       bytes_.take(tensor.bytes_of(whole.first_element + whole.elements()) - begin);
   checkpoint.read(tensor, begin, bytes);
   const std::span<const std::byte> in[] = {bytes};
-  if (before + after == 0) {
+  if (whole.elements() == piece.elements()) {
     codec.decode(whole, in, out);
     return;
   }
   held_ = {};
   const std::span<float> values = blocks_.take(whole.elements());
   codec.decode(whole, in, values);
+  const std::uint64_t before = piece.first_element - whole.first_element;
   std::copy_n(values.begin() + static_cast<std::ptrdiff_t>(before), out.size(), out.begin());
 }
 

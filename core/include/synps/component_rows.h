@@ -26,6 +26,18 @@ struct RowBytesRange {
 RowBytesRange bytes_of_rows(const RowBlocks& shape, Order order, std::uint64_t first,
                             std::uint64_t count) noexcept;
 
+/// Columns [begin, end) of a row.
+struct ColumnRange {
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+
+  std::uint64_t size() const noexcept { return end - begin; }
+};
+/// The columns, and as many beside them as end where a codec of that row_granule() cuts a row of
+/// `columns`: at its multiples; of 0, nowhere.
+ColumnRange whole_columns(ColumnRange wanted, std::uint64_t columns,
+                          std::uint64_t granule) noexcept;
+
 /// Bytes that a ComponentRows keeps for components that are not rows1.
 inline constexpr std::uint64_t kRowGroupBuffer = 1u << 20;
 
