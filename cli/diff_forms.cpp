@@ -27,7 +27,7 @@ std::vector<FormDifference> form_differences(const WeightDiff& weight) {
   compare("order", to_string(a->form.order), to_string(b->form.order));
   compare("orientation", to_string(a->form.orientation), to_string(b->form.orientation));
   compare("residency", to_string(a->form.residency), to_string(b->form.residency));
-  compare("compress", to_string(compression_of(*a)), to_string(compression_of(*b)));
+  compare("compress", to_string(shown_compression(*a)), to_string(shown_compression(*b)));
   compare("device", a->device, b->device);
   return out;
 }

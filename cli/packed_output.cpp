@@ -56,10 +56,10 @@ std::string changes_text(const WeightReport& report) {
   std::uint64_t relaid = 0;
   std::uint64_t others = 0;
   for (const ReportedWeight& weight : report.weights) {
-    if (weight.from.empty()) return {};
-    if (weight.from != weight.stored->codec.id() && !weight.stored->codec.is_keep())
+    if (weight.source == nullptr) return {};
+    if (weight.stored->codec != weight.source->codec)
       ++encoded;
-    else if (weight.order_before != weight.stored->form.order)
+    else if (weight.stored->form.order != weight.source->form.order)
       ++relaid;
     else
       ++others;

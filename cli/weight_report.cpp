@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "scale_notes.h"
+#include "synps/stored_codec.h"
 
 namespace synps::cli {
 namespace {
@@ -25,7 +26,7 @@ bool given(const StoredWeight& weight, std::string_view key) {
 }
 
 std::string compression_text(const ReportedWeight& weight) {
-  const CompressRequest compression = compression_of(*weight.stored);
+  const CompressRequest compression = shown_compression(*weight.stored);
   if (compression.method == Compression::none) return {};
   return fmt::format(", {}{}{}", to_string(compression),
                      weight.compress_given ? " by --compress" : "",
@@ -36,8 +37,8 @@ std::string compression_text(const ReportedWeight& weight) {
 std::string steps(const ReportedWeight& weight) {
   const StoredWeight& stored = *weight.stored;
   const std::string codec = short_codec(stored.codec.id());
-  if (!weight.from.empty()) {
-    const std::string from = short_codec(weight.from);
+  if (weight.source != nullptr) {
+    const std::string from = short_codec(stored_in(*weight.source));
     if (stored.codec.is_keep() || from == codec) return from + " kept as stored";
     const bool rounded = !stored.history.empty();
     return fmt::format("{} -> {}{}", from, codec, rounded ? " (rounded before)" : "");
@@ -61,13 +62,15 @@ std::string encodings(const ReportedWeight& weight) {
 std::string form_text(const ReportedWeight& weight) {
   const StoredWeight& stored = *weight.stored;
   std::string text = ", ";
-  if (weight.order_before && *weight.order_before != stored.form.order)
-    text += fmt::format("{} -> ", to_string(*weight.order_before));
+  if (weight.source != nullptr && weight.source->form.order != stored.form.order)
+    text += fmt::format("{} -> ", to_string(weight.source->form.order));
   text += fmt::format("{}, {}", to_string(stored.form.order), to_string(stored.form.residency));
   if (stored.form.orientation != Orientation::out_in)
     text += fmt::format(", {}", to_string(stored.form.orientation));
   text += compression_text(weight);
-  if (weight.inflated) text += ", inflated";
+  if (weight.source != nullptr && compression_of(*weight.source) != Compression::none &&
+      compression_of(stored) == Compression::none)
+    text += ", inflated";
   if (stored.scheme && stored.scheme->is_volatile) text += ", volatile";
   if (stored.device != StoredWeight().device)
     text += ", on device " + escape_for_display(stored.device);
@@ -86,14 +89,6 @@ std::uint64_t source_bytes(const StoredWeight& stored, const CodecRegistry& code
   std::uint64_t sum = 0;
   for (const Component& component : codec->components(weight)) sum += component.bytes;
   return sum;
-}
-
-/// What the artifact has of a weight that is stored anew.
-void report_source(const StoredWeight& source, const SourceTensor& tensor, ReportedWeight& weight) {
-  weight.from = source.codec.is_keep() ? tensor.encoding : source.codec.id();
-  weight.order_before = source.form.order;
-  weight.inflated = compression_of(source).method != Compression::none &&
-                    compression_of(*weight.stored).method == Compression::none;
 }
 
 std::string file_name(const std::string& path) {
@@ -125,11 +120,8 @@ std::uint64_t elements_of(const StoredWeight& stored) noexcept {
   return type == nullptr ? elements : elements / type->block_bytes * type->block_elements;
 }
 
-CompressRequest compression_of(const StoredWeight& weight) noexcept {
-  const bool compressed =
-      std::any_of(weight.components.begin(), weight.components.end(),
-                  [](const StoredComponent& stored) { return stored.compressed(); });
-  return compressed ? weight.asked.compress : CompressRequest{};
+CompressRequest shown_compression(const StoredWeight& weight) noexcept {
+  return compression_of(weight) == Compression::none ? CompressRequest{} : weight.asked.compress;
 }
 
 CompressionTotal compression_total(const WeightReport& report) noexcept {
@@ -157,10 +149,9 @@ WeightReport report_plan(const Plan& plan, const Policy* policy, const Checkpoin
     weight.stored = &plan.stored(planned);
     weight.source_bytes = planned.source_bytes;
     weight.bytes = planned.bytes;
-    weight.bytes_are_bound = compression_of(*weight.stored).method != Compression::none;
+    weight.bytes_are_bound = compression_of(*weight.stored) != Compression::none;
     weight.lossless = planned.lossless;
-    if (const SourceTensor& tensor = checkpoint.tensors()[planned.tensor]; tensor.stored != nullptr)
-      report_source(*tensor.stored, tensor, weight);
+    weight.source = planned.source;
     weight.compress_given = given(*weight.stored, "form.compress");
     weight.format_given = given(*weight.stored, "format");
     weight.gguf_type = planned.gguf_type;

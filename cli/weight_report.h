@@ -18,9 +18,7 @@ namespace synps::cli {
 /// What plan, pack and inspect show of a weight of an artifact, or of a GGUF file to be written.
 struct ReportedWeight {
   const StoredWeight* stored = nullptr;
-  std::string from;  ///< of an artifact that is repacked: what it stores; else ""
-  std::optional<Order> order_before{};  ///< with `from`
-  bool inflated = false;                ///< it was compressed there, and is not any more
+  const StoredWeight* source = nullptr;  ///< of an artifact that is repacked: how it has it
   bool lossless = true;  ///< what is done to it; of an artifact that exists, all that was done
   std::uint64_t source_bytes = 0;
   std::uint64_t bytes = 0;       ///< in the artifact, padding included
@@ -75,7 +73,7 @@ struct CompressionTotal {
 CompressionTotal compression_total(const WeightReport& report) noexcept;
 
 /// How the weight's components are stored: "none", "zstd:3".
-CompressRequest compression_of(const StoredWeight& weight) noexcept;
+CompressRequest shown_compression(const StoredWeight& weight) noexcept;
 
 /// `policy` is the one that decided, or null.
 WeightReport report_plan(const Plan& plan, const Policy* policy, const Checkpoint& checkpoint);

@@ -11,6 +11,7 @@
 #include "path_folding.h"
 #include "scale_notes.h"
 #include "synps/error.h"
+#include "synps/stored_codec.h"
 #include "table.h"
 #include "text.h"
 
@@ -212,7 +213,7 @@ void write_weight_fields(JsonWriter& json, const ReportedWeight& weight) {
   };
   unless_gguf("orientation", to_string(stored.form.orientation));
   unless_gguf("residency", to_string(stored.form.residency));
-  json.key("compress").string(to_string(compression_of(stored)));
+  json.key("compress").string(to_string(shown_compression(stored)));
   unless_gguf("device", stored.device);
   json.key("lossless").boolean(weight.lossless);
   json.key("source_bytes").integer(weight.source_bytes);
@@ -220,7 +221,7 @@ void write_weight_fields(JsonWriter& json, const ReportedWeight& weight) {
   json.key("bytes_exact").boolean(!weight.bytes_are_bound);
   json.key("policy");
   weight.policy.empty() ? json.null() : json.string(weight.policy);
-  if (!weight.from.empty()) json.key("from").string(weight.from);
+  if (weight.source != nullptr) json.key("from").string(stored_in(*weight.source));
   if (!stored.history.empty()) {
     json.key("history").begin_array();
     for (const CodecRef& step : stored.history) json.string(step.id());

@@ -42,6 +42,23 @@ std::vector<Component> expected_components(const StoredWeight& weight, const Cod
 
 }  // namespace
 
+std::string stored_in(const StoredWeight& weight) {
+  return weight.codec.is_keep() ? weight.source : weight.codec.id();
+}
+
+Compression compression_of(const StoredWeight& weight) noexcept {
+  for (const StoredComponent& component : weight.components)
+    if (component.compressed()) return component.compression;
+  return Compression::none;
+}
+
+CompressRequest compress_request_of(const StoredWeight& weight) noexcept {
+  const Compression method = compression_of(weight);
+  if (method == weight.asked.compress.method || weight.weight.shape.elements() == 0)
+    return weight.asked.compress;
+  return {method, method == Compression::none ? 0 : kDefaultZstdLevel};
+}
+
 const Codec* stored_codec(const CodecRegistry& codecs, const StoredWeight& weight) noexcept {
   if (weight.codec.is_keep()) return codecs.for_dtype(weight.weight.dtype);
   const Codec* codec = codecs.find(weight.codec.package, weight.codec.name);

@@ -17,13 +17,13 @@ std::string finding_text(const Shape& shape, const ValueReport::Finding& finding
   return text;
 }
 
+}  // namespace
+
 double load_f64(const std::byte* bytes) noexcept {
   std::uint64_t bits = 0;
   for (int i = 7; i >= 0; --i) bits = bits << 8 | std::to_integer<std::uint64_t>(bytes[i]);
   return std::bit_cast<double>(bits);
 }
-
-}  // namespace
 
 std::string value_text(double value) {
   if (std::isnan(value)) return "NaN";

@@ -1,6 +1,7 @@
 #include "synps/conversions.h"
 
 #include "synps/checked.h"
+#include "synps/stored_codec.h"
 #include "synps/trace.h"
 
 namespace synps {
@@ -19,17 +20,6 @@ std::uint64_t stored_bytes(const StoredWeight& stored) noexcept {
   return bytes;
 }
 
-Compression compression_of(const StoredWeight& stored) noexcept {
-  for (const StoredComponent& each : stored.components)
-    if (each.compressed()) return each.compression;
-  return Compression::none;
-}
-
-/// What nothing decodes is called by its source's encoding.
-std::string codec_text(const StoredWeight& stored) {
-  return stored.codec.is_keep() ? stored.source : stored.codec.id();
-}
-
 /// The weight's values, as they are after its scale has been folded in.
 constexpr const char* kFolded = "f32";
 
@@ -37,7 +27,7 @@ constexpr const char* kFolded = "f32";
 /// copied.
 void undo_form(const StoredWeight& source, bool to_rows1,
                std::vector<PlannedConversion>& conversions) {
-  const std::string codec = codec_text(source);
+  const std::string codec = stored_in(source);
   const std::uint64_t bytes = true_bytes(source);
   const Order order = source.form.order;
   const std::string plain = stored_form_text(codec, order, Compression::none);
@@ -60,7 +50,7 @@ std::vector<PlannedConversion> planned_conversions(const Checkpoint& checkpoint,
                                                    const PlannedWeight& planned,
                                                    const StoredWeight& written) {
   std::vector<PlannedConversion> conversions;
-  const std::string codec = codec_text(written);
+  const std::string codec = stored_in(written);
   const Order order = written.form.order;
   const std::uint64_t bytes = true_bytes(written);
   std::uint64_t before = checkpoint.tensors()[planned.tensor].bytes;
@@ -68,7 +58,7 @@ std::vector<PlannedConversion> planned_conversions(const Checkpoint& checkpoint,
   bool is_rows1 = true;
   if (const StoredWeight* source = planned.source) {
     undo_form(*source, !planned.copied || order == Order::rows1, conversions);
-    from = stored_form_text(codec_text(*source), Order::rows1, Compression::none);
+    from = stored_form_text(stored_in(*source), Order::rows1, Compression::none);
     is_rows1 = !planned.copied || source->form.order == Order::rows1;
   }
   if (planned.scale) {

@@ -1,6 +1,6 @@
 #include "f64_reader.h"
 
-#include <bit>
+#include "synps/value_problems.h"
 
 namespace synps {
 
@@ -13,12 +13,8 @@ std::span<const double> F64Reader::read(const Checkpoint& checkpoint, const Sour
   const std::span<std::byte> bytes = bytes_.take(piece.elements() * sizeof(double));
   tensors_.read(checkpoint, tensor, 0, piece.first_element * sizeof(double), bytes);
   const std::span<double> values = values_.take(piece.elements());
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    std::uint64_t bits = 0;
-    for (std::size_t byte = sizeof(double); byte-- > 0;)
-      bits = bits << 8 | std::to_integer<std::uint64_t>(bytes[i * sizeof(double) + byte]);
-    values[i] = std::bit_cast<double>(bits);
-  }
+  for (std::size_t i = 0; i < values.size(); ++i)
+    values[i] = load_f64(bytes.data() + i * sizeof(double));
   return values;
 }
 

@@ -14,6 +14,7 @@
 #include "synps/error.h"
 #include "synps/pack_source.h"
 #include "synps/row_order.h"
+#include "synps/stored_codec.h"
 #include "synps/unmatched_pattern.h"
 #include "unsaid_keys.h"
 
@@ -93,11 +94,7 @@ auto Reencoder::as_it_is(const StoredWeight& stored) const -> Wanted {
   resolution.scheme = stored.scheme;
   resolution.dtype = stored.compute;
   resolution.form = stored.asked;
-  // What is compressed stays so, whatever an odd index says that was asked; nothing is there to
-  // compress of a weight without elements.
-  const Compression method = compression_of(stored);
-  if (stored.weight.shape.elements() != 0 && method != resolution.form.compress.method)
-    resolution.form.compress = {method, method == Compression::none ? 0 : kDefaultZstdLevel};
+  resolution.form.compress = compress_request_of(stored);  // whatever an odd index says was asked
   resolution.device = stored.device;
   wanted.given = {stored.decisions, stored.form};
   return wanted;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "synps/pack_source.h"
+#include "synps/stored_codec.h"
 
 namespace synps {
 namespace {
@@ -73,18 +74,6 @@ SharedList<Decision> Unsaid::decisions(const WeightResolution& resolution) const
 }
 
 }  // namespace
-
-Compression compression_of(const StoredWeight& stored) noexcept {
-  for (const StoredComponent& component : stored.components)
-    if (component.compressed()) return component.compression;
-  return Compression::none;
-}
-
-CompressRequest compress_request_of(const StoredWeight& stored) noexcept {
-  const Compression method = compression_of(stored);
-  if (method == stored.asked.compress.method) return stored.asked.compress;
-  return {method, method == Compression::none ? 0 : kDefaultZstdLevel};
-}
 
 std::vector<GivenWeight> keep_unsaid(const Checkpoint& artifact, const CodecRegistry& codecs,
                                      const PlanOptions& options,

@@ -10,6 +10,16 @@
 
 namespace synps {
 
+/// What a weight is stored in: its codec's `package:export`, or, of what is kept, the source's
+/// encoding.
+std::string stored_in(const StoredWeight& weight);
+
+/// How the components of a weight are compressed.
+Compression compression_of(const StoredWeight& weight) noexcept;
+/// The request that stores it so again: of the level that was asked for, where one was; what was
+/// asked of a weight without elements, of which nothing is there to compress.
+CompressRequest compress_request_of(const StoredWeight& weight) noexcept;
+
 /// The codec that decodes a stored weight: the one of exactly the package, export and revision that
 /// the index names, or, for a kept weight, the dense codec of its dtype. Null when `codecs` has no
 /// such codec.

@@ -23,6 +23,9 @@ std::optional<Problem> value_problem(const Weight& weight, const Codec& codec,
 void report_narrowing(std::span<const std::byte> bytes, std::span<const float> values,
                       std::uint64_t first_element, ValueReport& report);
 
+/// The f64 number of eight bytes, the lowest first.
+double load_f64(const std::byte* bytes) noexcept;
+
 /// "NaN", "-infinity", or the shortest text that reads back as the same value.
 std::string value_text(double value);
 
