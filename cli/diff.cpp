@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "commands.h"
+#include "compare_options.h"
 #include "diff_output.h"
 #include "failures.h"
 #include "inputs.h"
@@ -38,18 +39,11 @@ constexpr const char* kFooter =
 /// The exit code where something differs: DESIGN's, and diff(1)'s.
 constexpr int kDifferent = 1;
 
-struct Options {
+struct Options : CompareOptions {
   std::string a;
   std::string b;
-  std::vector<std::string> packages;
   std::string suggest;
-  std::string report;
-  bool force = false;
   bool forms = false;
-  unsigned jobs = 0;
-  std::uint64_t max_memory = 0;
-  bool all = false;
-  bool json = false;
 };
 
 void check_options(const Options& options) {
@@ -113,13 +107,7 @@ Command make_diff(CLI::App& program, const CommonOptions& common) {
   add_flag(command, "--forms", options->forms, "Also compare how the weights are stored");
   add_text_option(command, "--suggest-policy", options->suggest, "N",
                   "Print a policy that makes B of A, but for the N worst weights, which stay");
-  add_report_option(command, options->report);
-  add_flag(command, "-f,--force", options->force, "Replace a report that exists");
-  add_package_option(command, options->packages);
-  add_jobs_option(command, options->jobs);
-  add_max_memory_option(command, options->max_memory);
-  add_all_option(command, options->all);
-  add_json_option(command, options->json);
+  add_compare_options(command, *options);
   return {&command, [options, &common] { return run(*options, common); }};
 }
 

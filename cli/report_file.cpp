@@ -8,7 +8,6 @@
 #include "signals.h"
 #include "synps/error.h"
 #include "synps/file.h"
-#include "trace_file.h"
 
 namespace synps::cli {
 
@@ -18,14 +17,7 @@ void add_report_option(CLI::App& command, std::string& path) {
 }
 
 void check_report(const ReportFile& file) {
-  if (file.path.empty()) return;
-  for (const std::string& output : file.outputs)
-    if (same_file_name(output, file.path))
-      throw Error({.code = ErrorCode::output,
-                   .file = file.path,
-                   .what = "the report is to be the same file as another output",
-                   .hint = "choose another name for it"});
-  AtomicFile::check(Os::posix(), file.path, {file.force, file.inputs});
+  check_side_file(file, "the report is to be the same file as another output");
 }
 
 std::string report_text(const ReportFile& file) {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "report.h"
-#include "synps/os.h"
+#include "side_file.h"
 
 namespace CLI {
 class App;
@@ -13,12 +13,7 @@ class App;
 namespace synps::cli {
 
 /// The file that `--report FILE` names.
-struct ReportFile {
-  std::string path{};                  ///< "" for none
-  bool force = false;                  ///< an existing file may be replaced
-  std::vector<FileIdentity> inputs{};  ///< which it must not replace
-  std::vector<std::string> outputs{};  ///< files that are written beside it
-};
+using ReportFile = SideFile;
 
 void add_report_option(CLI::App& command, std::string& path);
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "synps/os.h"
+#include "side_file.h"
 #include "synps/trace.h"
 
 namespace CLI {
@@ -14,15 +14,7 @@ class App;
 namespace synps::cli {
 
 /// The file that `--trace FILE` names.
-struct TraceFile {
-  std::string path{};  ///< "" for none
-  bool force = false;
-  std::vector<FileIdentity> inputs{};  ///< which it must not replace
-  std::vector<std::string> outputs{};  ///< files that are written beside it
-};
-
-/// Whether two paths are the same name in the same folder, whether or not there is such a file.
-bool same_file_name(const std::string& a, const std::string& b);
+using TraceFile = SideFile;
 
 void add_trace_option(CLI::App& command, std::string& path);
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "commands.h"
+#include "compare_options.h"
 #include "failures.h"
 #include "inputs.h"
 #include "options.h"
@@ -31,16 +32,9 @@ constexpr const char* kFooter =
     "  synps verify model.synps --against model/ --json\n"
     "  synps verify model-Q8_0.gguf --against model-F16.gguf";
 
-struct Options {
+struct Options : CompareOptions {
   std::string artifact;
   std::string against;
-  std::string report;
-  bool force = false;
-  std::vector<std::string> packages;
-  unsigned jobs = 0;
-  std::uint64_t max_memory = 0;
-  bool all = false;
-  bool json = false;
 };
 
 /// No file where the artifact does not open: the page could then take the place of one of its
@@ -116,13 +110,7 @@ Command make_verify(CLI::App& program, const CommonOptions& common) {
   add_argument(command, "ARTIFACT", options->artifact, "The artifact, or GGUF file, to check");
   add_text_option(command, "--against", options->against, "CHECKPOINT",
                   "The checkpoint that it was packed from");
-  add_report_option(command, options->report);
-  add_flag(command, "-f,--force", options->force, "Replace a report that exists");
-  add_package_option(command, options->packages);
-  add_jobs_option(command, options->jobs);
-  add_max_memory_option(command, options->max_memory);
-  add_all_option(command, options->all);
-  add_json_option(command, options->json);
+  add_compare_options(command, *options);
   return {&command, [options, &common] { return run(*options, common); }};
 }
 
